@@ -16,11 +16,9 @@ from typing import Any
 
 _ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
 _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
-OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "median", "ptp", "any", "all", "argmax", "argmin", "cumsum",
-                      "cumprod", "sort", "argsort", "dot", "matmul", "outer", "diff", "searchsorted", "interp",
-                      "nansum", "nanprod", "nanmean", "nanmax", "nanmin", "amax", "amin", "max", "min",
-                      "count_nonzero"})
-"""Functions and methods of NumPy's that go over all elements."""
+OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "argmax", "argmin", "cumsum",
+                      "cumprod", "argsort", "dot", "searchsorted"})
+"""Methods that go over all elements. (Functions that do, as np.sum, may mean a lane: `two_readings`.)"""
 _NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
               "list", "dict")
 """Annotations of parameters that are none."""
@@ -80,16 +78,6 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node, ast.Name) and node.id in self.names and node.id not in self.rebound:
             self.found.setdefault(node.id, why)
 
-    def note_all(self, node: ast.AST, why: str) -> None:
-        """The parameters in an expression that is made of them alone: no array comes from anywhere else."""
-        leaves = [each for each in ast.walk(node) if not isinstance(
-            each, ast.BinOp | ast.UnaryOp | ast.Compare | ast.operator | ast.unaryop | ast.cmpop | ast.expr_context)]
-        names = [each.id for each in leaves if isinstance(each, ast.Name)]
-        if self.names.difference(self.rebound).issuperset(names) and all(
-                isinstance(each, ast.Name | ast.Constant) for each in leaves):
-            for each in leaves:
-                self.note(each, why)
-
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         self.rebound.update(target.id for target in node.targets if isinstance(target, ast.Name))
@@ -125,10 +113,7 @@ class _Reader(ast.NodeVisitor):
                 elif isinstance(value, ast.Name) and value.id in self.names:
                     self.passed.append((value.id, node.func.id, position))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:
-            self.note_all(node.func.value, f"its .{node.func.attr}() is taken")
-            if isinstance(node.func.value, ast.Name) and node.func.value.id in ("np", "numpy"):
-                for _, value in _given(node):
-                    self.note_all(value, f"np.{node.func.attr}() is taken of it")
+            self.note(node.func.value, f"its .{node.func.attr}() is taken")
         self.generic_visit(node)
 
 

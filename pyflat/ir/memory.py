@@ -25,15 +25,15 @@ dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's divi
       %c = routine %n, %a, %n, 0, 1, %i, 0 {array = "array 1"} {dtype = "f8"} {operands = (("a", 1, (0, None)))}
              {routine = "np.cumsum({})"} : mem
 
-Where it makes an array, its arguments begin with the lengths of that one's axes. Then come, for each of `operands`, the
-memory and, unless it is a whole array, the lengths of the view's axes, and the start and the step of each axis in memory
-(("a", rank of the view, (its axis for each axis in memory, or None))); or a number: ("", its dtype, "" for Python's own).
-Where NumPy raises or warns, it faults.
+Where it makes an array, its arguments begin with the lengths of that one's axes. Then come, for each of `operands`,
+the memory and, unless it is a whole array, the lengths of the view's axes, and the start and the step of each axis in
+memory (("a", rank of the view, (its axis for each axis in memory, or None))); or a number (("", its dtype, "" for
+Python's own)). Where NumPy raises or warns, it faults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any

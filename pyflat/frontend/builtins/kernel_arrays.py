@@ -9,7 +9,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space import memories, routines, whole_arrays, width_rules
+from pyflat.frontend.space import arrays, memories, routines, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
@@ -84,6 +84,8 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
 def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     if fn in _COPIES:
         first = arguments.positional[0] if arguments.positional else None
+        if isinstance(first, Seq | ListRef) and len(arguments.positional) == 1 and not arguments.named:
+            return _narrow(s, first, node)
         if not isinstance(first, View):
             return None
         given = bind_names(s, f"np.{fn.__name__}", _COPIES[fn], arguments, node)
@@ -103,6 +105,14 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
     if model is not None:
         memories.remember_order(s, made, [model])
     return made
+
+
+def _narrow(s: Evaluator, values: Abstract, node: cst.CSTNode) -> Abstract | None:
+    """An array of NumPy's narrow numbers, which have to be in memory; None for others."""
+    if not memories.widths_of(s).narrow or any(memories.is_view(v) for v in s.space.sequence_items(values, node) or ()):
+        return None
+    dtype = arrays.dtype_of_numbers(s, arrays.as_grid(s, values, node))
+    return None if dtype in ("f8", "i8", "b1", "") else routines.in_memory(s, values, node, dtype)
 
 
 def _is_small(extents: Sequence[Abstract]) -> bool:

@@ -19,6 +19,7 @@ from pyflat.frontend.kernels.flags import add_flags
 from pyflat.frontend.kernels.results import Result
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.space.routines import depends_on_order
 from pyflat.frontend.space.scratch import AdoptError
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.values import Abstract, MemoryRef, State
@@ -61,7 +62,8 @@ class Kernel:
     def in_c_order(self) -> frozenset[str]:
         """Arrays made of others that NumPy's routines read, and that lie in C's order here: what they give may depend
         on the order."""
-        read = {name for op in all_ops(self.function.body) if op.opcode == "routine" for name in arrays_read(op)}
+        read = {name for op in all_ops(self.function.body)
+                if op.opcode == "routine" and depends_on_order(op.attr("routine")) for name in arrays_read(op)}
         return frozenset(read & self.models.keys())
 
     def lengths(self) -> list[Param]:

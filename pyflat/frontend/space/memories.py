@@ -117,8 +117,10 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
         require_shape(s, target.extents, value.extents, node)
         value = _apart(s, target, value, node)
     elif numeric_kind(value) is None:
-        raise s.refuse("flatten/not-yet", f"{describe(value)} is put into a part of an array", node,
-                       help="write the elements in a loop")
+        from pyflat.frontend.space import routines
+
+        value = routines.in_memory(s, value, node)
+        require_shape(s, target.extents, value.extents, node)
 
     def put_row(at: tuple[Abstract, ...]) -> None:
         put(s, part_at(s, target, at), element(s, value_at(s, value, at), target.dtype, node))

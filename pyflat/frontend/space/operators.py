@@ -28,7 +28,18 @@ from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
-from pyflat.frontend.state.values import Abstract, Array, GuardedUnion, ListRef, OtherText, Pending, Seq, Static, Text, View
+from pyflat.frontend.state.values import (
+    Abstract,
+    Array,
+    GuardedUnion,
+    ListRef,
+    OtherText,
+    Pending,
+    Seq,
+    Static,
+    Text,
+    View,
+)
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, FLOAT, INT
 

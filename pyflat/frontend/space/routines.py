@@ -16,12 +16,13 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given, bind_names
+from pyflat.frontend.roles import OVER_ALL
 from pyflat.frontend.space import arrays, memories, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, MemoryRef, Pending, Static, View
+from pyflat.frontend.state.values import Abstract, Arguments, Array, ListRef, MemoryRef, Pending, Seq, Static, View
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.ir.build import const
 from pyflat.ir.memory import routine_function
@@ -37,9 +38,9 @@ _SORTING = "a axis kind !order !stable"
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A function of NumPy's. `parameters` as `bind_names` takes them; those that are `operands`, the others are options,
-    which are known; the shape of what it makes; `guarded`: how an operand is written where NumPy would show a warning
-    of its own for some lengths or elements."""
+    """A function of NumPy's. `parameters` as `bind_names` takes them: `operands`, and options, which are known;
+    `shape` of what it makes; `guarded`: how the first operand is written where NumPy would show a warning of its own for
+    some lengths or elements."""
 
     parameters: str
     shape: Shaped
@@ -124,6 +125,9 @@ _BY_NAME: dict[str, Routine] = {
     **{name: Routine("a axis dtype !out ddof keepdims !where", _reduced, guarded="s.at_least({ddof} + 1, {})")
        for name in ("std", "var")},
     "median": Routine("a axis !out !overwrite_input keepdims", _reduced, guarded=_FILLED),
+    **{name: Routine("a axis !dtype !out !ddof keepdims !where", _reduced, guarded="s.at_least(1, s.numbers({}))")
+       for name in ("nanvar", "nanstd")},
+    "digitize": Routine("x bins right", _like_first, ("x", "bins")),
     "nanmean": Routine("a axis !dtype !out keepdims !where", _reduced, guarded="s.at_least(1, s.numbers({}))"),
     **{name: Routine("a !axis !out keepdims !initial !where", _reduced, guarded="s.numbers({})")
        for name in ("nanmax", "nanmin")},
@@ -138,8 +142,6 @@ _BY_NAME: dict[str, Routine] = {
     "interp": Routine("x xp fp !left !right !period", _like_first, ("x", "xp", "fp")),
 }
 _ROUTINES: dict[Any, tuple[str, Routine]] = {getattr(np, name): (name, row) for name, row in _BY_NAME.items()}
-_METHODS = frozenset({"sum", "prod", "max", "min", "any", "all", "ptp", "argmax", "argmin", "mean", "std", "var", "cumsum",
-                      "cumprod", "argsort", "dot", "searchsorted"})
 
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
@@ -169,14 +171,14 @@ def _option(s: Evaluator, value: Any, given: Given) -> str:
     if isinstance(value, type | np.dtype):
         return repr(np.dtype(value).str)
     if value is not None and type(value) not in (bool, int, float, str, tuple):
-        raise s.refuse("flatten/unsupported-expression", f"an option of {given.title} that is {describe(Static(value))}",
-                       given.node)
+        raise s.refuse("flatten/unsupported-expression", f"an option of {given.title}", given.node,
+                       why=f"{describe(Static(value))} is no number, text or dtype")
     return repr(value)
 
 
 def method(s: Evaluator, name: str, owner: View, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A method that is a routine; None where it is another one."""
-    if name not in _METHODS:
+    if name not in OVER_ALL:
         return None
     return call(s, getattr(np, name), Arguments([owner, *arguments.positional], arguments.named), node)
 
@@ -214,7 +216,8 @@ def progression(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) 
             or not all(numeric_kind(value) in (INT, FLOAT) for value in given):
         return None
     if fn is np.arange:
-        return _made(s, f"np.arange({', '.join(['{}'] * len(given))})", given, lambda _: (_count(s, given, node),), node)
+        places = ", ".join(["{}"] * len(given))
+        return _made(s, f"np.arange({places})", given, lambda _: (_count(s, given, node),), node)
     if fn is not np.linspace or len(given) < 3 or numeric_kind(given[2]) is not INT:
         return None
     return _made(s, "np.linspace({}, {}, {})", given, lambda _: (given[2],), node)
@@ -232,6 +235,17 @@ def _count(s: Evaluator, given: Sequence[Abstract], node: cst.CSTNode) -> Abstra
     else:
         count = num.unary(s, "neg", num.binary(s, "floordiv", num.unary(s, "neg", span), step))
     return _choice(s, s.space.truth(num.compare(s, "lt", count, Static(0))), Static(0), count)
+
+
+def chosen(s: Evaluator, owner: View, mask: View, node: cst.CSTNode) -> View:
+    """`a[mask]`: as many elements as there are True ones."""
+    if len(mask.extents) != len(owner.extents):
+        raise s.refuse("flatten/not-yet", "the rows that a mask selects, as an array", node,
+                       help="write the loop over the elements")
+    count = _made(s, "np.count_nonzero({})", [mask], lambda _: (), node)
+    made = _made(s, "{}[{}]", [owner, mask], lambda _: (count,), node)
+    assert isinstance(made, View)
+    return made
 
 
 # --- the operation
@@ -259,7 +273,20 @@ def _made(s: Evaluator, text: str, operands: Sequence[Abstract], shape: Callable
     return made
 
 
-_IN_C_ORDER = ("np.dot", "np.matmul", "np.outer", "{} @", "np.interp", "np.searchsorted", "np.argsort")
+_IN_ANY_ORDER = ("any", "all", "count_nonzero", "argmax", "argmin", "sort", "argsort", "where", "clip", "diff", "interp",
+                 "searchsorted", "digitize")
+
+
+def depends_on_order(text: str) -> bool:
+    """Whether what a routine gives may depend on the order of its operand's elements in memory."""
+    name = text.removeprefix("np.").partition("(")[0]
+    if name.startswith("{}"):
+        return "@" in name
+    return name not in _IN_ANY_ORDER and (name == "matmul" or not isinstance(getattr(np, name), np.ufunc))
+
+
+_IN_C_ORDER = ("np.dot", "np.matmul", "np.outer", "{} @", "{}[{}]", "np.interp", "np.searchsorted", "np.argsort",
+               "np.argmax", "np.argmin")
 """What is made of arrays in any order is in C's."""
 
 
@@ -301,23 +328,37 @@ def _operand(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
         return memories.computed(s, value, node)
     if isinstance(value, View):
         return value
-    if arrays.is_array(value):
-        return _from_numbers(s, value, node)
+    if arrays.is_array(value) or isinstance(value, Seq | ListRef):
+        return in_memory(s, value, node)
     if numeric_kind(value) is None:
         raise s.refuse("flatten/not-yet", f"{describe(value)} beside a whole array of a kernel", node,
                        help="write the loop over the elements")
     return value
 
 
-def _from_numbers(s: Evaluator, value: Abstract, node: cst.CSTNode) -> View:
-    """A small array, which is numbers, as one in memory."""
-    cells, kind = arrays.grid(s, value, node), arrays.kind_of(value)
-    assert kind is not None
-    made = memories.allocated(s, [Static(size) for size in cells.shape], OF_KIND[kind], None, node)
+def in_memory(s: Evaluator, value: Abstract, node: cst.CSTNode, dtype: str | None = None) -> View:
+    """A small array, or a sequence of numbers, as an array in memory."""
+    cells = arrays.as_grid(s, value, node)
+    kind = arrays.kind_of(value)
+    dtype = dtype or (arrays.dtype_of_numbers(s, cells) if kind is None else OF_KIND[kind])
+    if dtype not in (*width_rules.NUMBERS, "b1"):
+        raise s.refuse("flatten/mixed-join", "the dtype of these numbers is not known", node,
+                       help="convert them: float(x), int(x), np.float32(x)")
+    made = memories.allocated(s, [Static(size) for size in cells.shape], dtype, None, node)
     for at in np.ndindex(cells.shape):
         place = memories.part_at(s, made, [Static(each) for each in at])
-        memories.put(s, place, memories.element(s, cells[at], made.dtype, node))
+        memories.put(s, place, memories.element(s, cells[at], dtype, node))
     return made
+
+
+def returned(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """What a kernel returns, with small arrays in memory. Two of one store are left alone: they share elements."""
+    items = value.items if isinstance(value, Seq) else (value,)
+    stores = [item.store for item in items if isinstance(item, Array)]
+    if not stores or len(set(map(id, stores))) < len(stores):
+        return value
+    made = [in_memory(s, item, node) if isinstance(item, Array) and not item.store.frozen else item for item in items]
+    return Seq(value.cls, tuple(made)) if isinstance(value, Seq) else made[0]
 
 
 def _append(s: Evaluator, value: Abstract, specs: list[Any], args: list[Value]) -> None:

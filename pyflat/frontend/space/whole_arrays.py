@@ -14,11 +14,11 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import memories, routines, scalars, width_rules
+from pyflat.frontend.space import arrays, memories, routines, scalars, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Pending, Static, View
+from pyflat.frontend.state.values import Abstract, Arguments, ListRef, Pending, Seq, Static, View
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -35,6 +35,7 @@ Element = Callable[[Sequence[Abstract]], Abstract]
 
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode, into: View | None = None) -> Any:
     """`a <op> b` where one is an array of a kernel; `into` is the array that is written in place."""
+    a, b = (_in_memory(s, value, node) for value in (a, b))
     if opcode not in _SAME_BITS:
         made = routines.binary(s, opcode, a, b, node)
         if into is not None and (not isinstance(made, View) or made.dtype != into.dtype or opcode == "matmul"):
@@ -59,6 +60,7 @@ def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CS
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Pending:
     """`a < b` and the like, an array of bools. Ints beside floats are compared as float64."""
+    a, b = (_in_memory(s, value, node) for value in (a, b))
     kinds = {_dtype(s, value, node)[1] for value in (a, b)}
     if len(kinds) > 1 and kinds != {INT, FLOAT}:
         raise s.refuse("flatten/not-yet", "a comparison of whole arrays of different kinds", node,
@@ -99,7 +101,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     first = given[0]
     if ELEMENTWISE.get(fn) != len(given) or arguments.named or not isinstance(first, View) or first.dtype[0] != "f":
         if arguments.named:
-            raise s.refuse("flatten/unsupported-expression", f"an option of np.{fn.__name__}", node, help="leave it out")
+            raise s.refuse("flatten/unsupported-expression", f"an option of np.{fn.__name__}", node,
+                           help="leave it out")
         return routines.ufunc(s, fn, given, node)
     made = mapped(s, "b1" if fn in _TESTS else first.dtype, [first],
                   lambda x: s.space.call(Static(fn), Arguments(list(x), {}), node), node)
@@ -119,6 +122,8 @@ def mapped(s: Evaluator, dtype: str, operands: Sequence[Abstract], each: Element
 # --- masks and arrays of indices
 def selected(s: Evaluator, owner: View, indices: View, node: cst.CSTNode) -> View:
     """`a[indices]`, a new array."""
+    if indices.dtype == "b1":
+        return routines.chosen(s, owner, indices, node)
     _require_indices(s, indices, node)
     rest = owner.extents[1:]
     made = memories.allocated(s, (*indices.extents, *rest), owner.dtype, None, node)
@@ -173,14 +178,16 @@ def _store_masked(s: Evaluator, owner: View, mask: View, number: Value, node: cs
 
 
 def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
-    if indices.dtype == "b1":
-        raise s.refuse("flatten/not-yet", "the elements that a mask selects, as an array", node,
-                       why="its length depends on the elements", help="write the loop over the elements")
     if indices.dtype[0] == "f":
         raise s.raised(IndexError, node)
 
 
 # --- operands
+def _in_memory(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """A small array, which is numbers, as one in memory."""
+    return routines.in_memory(s, value, node) if arrays.is_array(value) or isinstance(value, Seq | ListRef) else value
+
+
 def _dtype(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[str | None, Any]:
     """The dtype of an operand, None for a number of Python's, and its kind."""
     if isinstance(value, View | Pending):

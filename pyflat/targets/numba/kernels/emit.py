@@ -115,7 +115,7 @@ class KernelCode:
         self.proven: set[Op] = set()
         self.modest: set[Op] = set()
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body)
-                                if op.opcode == "alloc" or op.opcode == "routine"]
+                                if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)

@@ -95,7 +95,7 @@ class _Calls:
             kind = ctypes.c_double if isinstance(value, float | np.floating) else ctypes.c_int64
             kind.from_address(slots).value = value if kind is ctypes.c_double else int(value)
             return int(not (isinstance(value, np.uint64) and value >> np.uint64(63)))
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is: the original raises it
             return 0
         except BaseException as error:  # noqa: BLE001 - Ctrl-C: the machine code in between must end first
             call.errors.append(error)

@@ -3,8 +3,8 @@
     i64 pyflat_routine(i64 context, i64 site, i64* slots)
 
 `slots`, of 8 bytes: the lengths of the axes of what is made; then, of an array among the operands the address of its
-first element, the length and the stride in bytes of each axis, of a number the number. What the routine gives comes back
-in the first one, a number or the address of the array; 0 means that it has raised, or would have shown a warning.
+first element, the length and the stride in bytes of each axis, of a number the number. What the routine gives comes
+back in the first one, a number or the address of the array; 0 means that it has raised, or would have warned.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class RoutineSite:
                 given.append(np.dtype(dtype).type(number) if dtype else number)
                 at += 1
                 continue
-            given.append(_at_address(integers[at], integers[at + 1:at + 1 + more], integers[at + 1 + more:at + 1 + 2 * more],
-                                     np.dtype(dtype)))
-            at += 1 + 2 * more
+            middle, end = at + 1 + more, at + 1 + 2 * more
+            given.append(_at_address(integers[at], integers[at + 1:middle], integers[middle:end], np.dtype(dtype)))
+            at = end
         made = routine_function(self.text)(*given)
         if self.rank is None:
             return None, made
@@ -125,5 +125,5 @@ def _at_address(address: int, shape: list[int], strides: list[int], dtype: np.dt
         return np.empty(shape, dtype)
     reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
     low, high = sum(min(each, 0) for each in reach), sum(max(each, 0) for each in reach)
-    memory = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(address + low)
+    memory: Any = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(address + low)
     return np.ndarray(shape, dtype, memory, -low, strides)

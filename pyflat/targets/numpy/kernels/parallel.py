@@ -107,7 +107,7 @@ def _must_run(op: Op) -> bool:
     """Whether an operation of the `else` of a loop has to run even where nothing takes its value. (Sums of counters are
     far from the ends of int64.)"""
     is_sum = op.kind is INT and op.opcode in ("add", "sub", "mul")
-    return op.opcode in ("load", "store", "alloc", "routine") or can_fault(op) and not is_sum or may_warn(op.opcode, op.kind)
+    return op.opcode in ("load", "store", "alloc") or can_fault(op) and not is_sum or may_warn(op.opcode, op.kind)
 
 
 def _only_loop(loop: Loop) -> Loop | None:
