@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
+_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T", "flat"})
 _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
 OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "argmax", "argmin", "cumsum",
                       "cumprod", "argsort", "dot", "searchsorted"})
@@ -33,7 +33,8 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
     body = _body(function)
     if body is None:
         return {}
-    reader = _Reader(names)
+    parameters = inspect.signature(function, follow_wrapped=False).parameters
+    reader = _Reader(names, {name for name in names if "ndarray" in str(parameters[name].annotation).lower()})
     for node in body:
         reader.visit(node)
     found = reader.found
@@ -67,8 +68,8 @@ def _body(function: types.FunctionType) -> list[ast.AST] | None:
 
 
 class _Reader(ast.NodeVisitor):
-    def __init__(self, names: Sequence[str]):
-        self.names = frozenset(names)
+    def __init__(self, names: Sequence[str], annotated: set[str]):
+        self.names, self.annotated = frozenset(names), annotated
         self.found: dict[str, str] = {}
         self.passed: list[Passed] = []
         self.rebound: set[str] = set()
@@ -114,6 +115,9 @@ class _Reader(ast.NodeVisitor):
                     self.passed.append((value.id, node.func.id, position))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:
             self.note(node.func.value, f"its .{node.func.attr}() is taken")
+            for name in (each for value in node.args for each in ast.walk(value) if isinstance(each, ast.Name)):
+                if name.id in self.annotated:
+                    self.note(name, f"its annotation is one of arrays, and {node.func.attr} is taken of it")
         self.generic_visit(node)
 
 

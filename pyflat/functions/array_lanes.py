@@ -47,11 +47,19 @@ def numbers(array: Any) -> Any:
     return array
 
 
-def part(array: Any, extents: Sequence[int], axes: Sequence[int | None], bounds: Sequence[int]) -> Any:
-    """A view of an array: the lengths of its axes, the start and the step of each axis of the array."""
-    from pyflat.ir.memory import viewed
-
-    return viewed(array, (*extents, *bounds), len(extents), axes)
+def part(array: Any, bounds: Sequence[int], rank: int, axes: Sequence[int | None]) -> Any:
+    """A view of an array. `bounds`: the lengths of its axes, then the start and the step of each axis of the array;
+    `axes`: which axis of the view that is."""
+    extents, starts, steps = bounds[:rank], bounds[rank::2], bounds[rank + 1::2]
+    strides = [0] * rank
+    for axis, step, stride in zip(axes, steps, array.strides, strict=True):
+        if axis is not None:
+            strides[axis] = step * stride
+    if not all(extents):
+        return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
+    index = tuple(start if axis is None else slice(max(start, 0), None)
+                  for axis, start in zip(axes, starts, strict=True))
+    return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
 
 
 class Line(np.lib.mixins.NDArrayOperatorsMixin):

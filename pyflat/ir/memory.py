@@ -40,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.functions import array_lanes
 from pyflat.functions.records import Adds
 from pyflat.ir.primitive import Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
@@ -126,21 +127,6 @@ def _alloc(args: list[Any], array: str, dtype: str) -> Any:
         return {array: np.full(shape, value, dtype)}
 
 
-def viewed(array: Any, numbers: Sequence[int], rank: int, axes: Sequence[int | None]) -> Any:
-    """A part of an array: the lengths of the view's axes, then the start and the step of each axis in memory."""
-    extents, starts, steps = numbers[:rank], numbers[rank::2], numbers[rank + 1::2]
-    strides, offset = [0] * rank, 0
-    for axis, start, step, stride in zip(axes, starts, steps, array.strides, strict=True):
-        offset += start * stride
-        if axis is not None:
-            strides[axis] = step * stride
-    if not all(extents):
-        return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
-    index = tuple(start if axis is None else slice(max(start, 0), None)
-                  for axis, start in zip(axes, starts, strict=True))
-    return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
-
-
 @dataclass(frozen=True, slots=True)
 class Operand:
     """An operand of a routine. `name`: the array, "" for a number; `dtype` of a number: NumPy's, "" for Python's.
@@ -184,8 +170,6 @@ def arrays_read(op: Any) -> list[str]:
 @cache
 def routine_function(text: str) -> Callable[..., Any]:
     """What a routine calls, as a function of its operands."""
-    from pyflat.functions import array_lanes
-
     names = [f"operand_{number}" for number in range(text.count("{}"))]
     made: Callable[..., Any] = eval(f"lambda {', '.join(names)}: {text.format(*names)}", {"np": np, "s": array_lanes})
     return made
@@ -198,7 +182,8 @@ def _routine(args: list[Any], array: str, dtype: str, operands: Any, routine: st
             given.append(np.dtype(operand.dtype).type(operand.numbers[0]) if operand.dtype else operand.numbers[0])
             continue
         whole = operand.memory[operand.name]
-        given.append(whole if operand.axes is None else viewed(whole, operand.numbers, operand.rank, operand.axes))
+        given.append(whole if operand.axes is None else array_lanes.part(
+            whole, operand.numbers, operand.rank, operand.axes))
     with np.errstate(all="raise", under="ignore"):
         made = routine_function(routine)(*given)
     return {array: made} if array else np.asarray(made).item()

@@ -23,6 +23,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.roles import OVER_ALL
+from pyflat.functions import array_lanes
 from pyflat.functions.locks import flattening
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -44,7 +45,7 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _ARRAY_KIND = re.compile(r"[bfiu][1248]\[[:, ]*\]")
-_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "len"}
+_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len"}
 _BINARY, _PRODUCTS = dis.opmap["BINARY_OP"], (4, 17)
 """The instruction of operators, and its arguments for `@` and `@=`."""
 
@@ -452,9 +453,7 @@ def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
 
 def _view(result: Any, numbers: Any, array: Any) -> Any:
     """A part of an array, as NumPy's subscripts give it."""
-    from pyflat.ir.memory import viewed
-
     if result.axes is None:
         return array
     bounds = [next(numbers) for _ in range(result.rank + 2 * len(result.axes))]
-    return viewed(array, bounds, result.rank, result.axes)
+    return array_lanes.part(array, bounds, result.rank, result.axes)

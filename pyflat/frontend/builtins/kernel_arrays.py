@@ -8,6 +8,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend.builtins import kernel_routines
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.space import arrays, memories, routines, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
@@ -41,13 +42,13 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
         return _cast(s, fn, arguments, node)
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
-    if (made := routines.call(s, fn, arguments, node)) is not None:
+    if (made := kernel_routines.call(s, fn, arguments, node)) is not None:
         return made
     if isinstance(fn, np.ufunc):
         if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
             return made
         return _of_narrow(s, fn, arguments, node)
-    return routines.progression(s, fn, arguments, node) if fn in (np.arange, np.linspace) else None
+    return kernel_routines.progression(s, fn, arguments, node) if fn in (np.arange, np.linspace) else None
 
 
 def _is_maker(fn: Any) -> bool:
@@ -192,7 +193,7 @@ _METHODS: dict[str, tuple[int, Callable[..., Abstract]]] = {
 def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A method of an array in memory."""
     assert isinstance(bound.receiver, View)
-    if (made := routines.method(s, bound.name, bound.receiver, arguments, node)) is not None:
+    if (made := kernel_routines.method(s, bound.name, bound.receiver, arguments, node)) is not None:
         return made
     count, handler = _METHODS.get(bound.name, (-1, None))
     if handler is None or arguments.named or len(arguments.positional) > max(count, len(bound.receiver.extents)):

@@ -328,8 +328,7 @@ class Operations(Writer):
                      for at, (axis, (start, _)) in enumerate(zip(axes, pairs, strict=True))]
             text = f"{name}[{', '.join(parts)}]" if set(parts) != {":"} else name
             return text if kept == sorted(kept) else f"{text}.T"
-        texts = [joined([self.bare(value) for value in values]) for values in (extents, bounds)]
-        return f"s.part({name}, ({texts[0]}), {axes}, ({texts[1]}))"
+        return f"s.part({name}, ({joined([self.bare(value) for value in operand.numbers])}), {rank}, {axes})"
 
     def _range(self, start: Value, count: Value, length: Sequence[Value]) -> str:
         if isinstance(start, Const) and not start.value:
