@@ -117,6 +117,12 @@ class KernelCode:
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body)
                                 if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
+        self.zero = self.builder.lshr(self.context, i64(63))
+        """Which LLVM does not know to be zero."""
+        groups = kernel_memories(kernel, self.sites)
+        read = {groups[op.attr("array")] for op in all_ops(kernel.function.body) if op.opcode == "load"}
+        self.read_back = {name for name, group in groups.items() if group in read}
+        """Arrays that are read: LLVM may know what was stored there."""
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
         self.versions = True
@@ -229,7 +235,7 @@ class KernelCode:
     def _jump(self, target: Target, values: Sequence[Value]) -> None:
         for phi, value in zip(target.phis, values, strict=True):
             if phi is not None:
-                phi.add_incoming(self.lane(value).value, self.builder.block)
+                phi.add_incoming(self.opaque(value, self.lane(value)).value, self.builder.block)
         self.builder.branch(target.block)
 
     def lane(self, value: Value) -> Lane:
@@ -239,6 +245,24 @@ class KernelCode:
         if found is None:
             raise InternalError("a memory is no number")
         return found
+
+    def opaque(self, value: Value, lane: Lane, *, ints: bool = False) -> Lane:
+        """A constant that LLVM does not know: where a variable or an element may have it, LLVM would compute with it,
+        and the processor's flags would not say what NumPy warns of."""
+        known = isinstance(value, Const) and value.value is not None or value in self.constant
+        if not known or lane.kind is not FLOAT and not (ints and lane.kind is INT):
+            return lane
+        e, b = lane.emit, self.builder
+        bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
+        zero = self.zero if e.width == 1 else e.broadcast(INT, self.zero).value
+        bits = b.add(bits, zero)
+        return Lane(e, lane.kind, bits if lane.kind is INT else b.bitcast(bits, e.types[FLOAT]))
+
+    def stored(self, op: Op, lane: Lane) -> Any:
+        """The element that a store of a number writes."""
+        name = op.attr("array")
+        found = self.opaque(op.args[-1], lane, ints=True) if name in self.read_back else lane
+        return self.narrowed(found, self.places[name].dtype)
 
     def items(self, items: list[Item]) -> Sequence[Value] | None:
         """A list; what it yields, None where it has left."""
@@ -430,6 +454,8 @@ class KernelCode:
                 return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
             case "fitted":
                 return args[0]
+            case "select":
+                args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
             case "divide":
                 return args[0] / args[1]
         return emit(e, op, args)
@@ -542,7 +568,7 @@ class KernelCode:
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
         address = self.address(place, [self.lane(arg) for arg in op.args[1:-1]])
-        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), address,
+        stored = self.builder.store(self.stored(op, self.lane(op.args[-1])), address,
                                     align=np.dtype(place.dtype).itemsize)
         self.apart.mark(stored, op.attr("array"))
 
@@ -574,7 +600,7 @@ class KernelCode:
         none = b.icmp_unsigned("==", b.ptrtoint(pointer, I64), i64(0))
         self.leave_if(none)
         if not zero and not (isinstance(fill, Const) and fill.value is None):
-            self._fill(pointer, total, self.narrowed(self.lane(fill), place.dtype), place.dtype)
+            self._fill(pointer, total, self.stored(op, self.lane(fill)), place.dtype)
 
     def leave_if(self, failed: Any) -> None:
         """A run that has met a fault ends."""
