@@ -71,6 +71,33 @@ def test_what_a_kernel_calls_is_seen(target):
     assert [(each.name, each.read) for each in twin.explain().arrays] == [("a", True)]
 
 
+def beside_numbers(a, x):
+    return np.maximum(a[1:], x), np.sum(a[:] * x)
+
+
+@both
+@pytest.mark.parametrize(("fn", "text"), [
+    (parts, "np.random.default_rng(1).random((6, 4)), 2"), (parts, "np.random.default_rng(1).random((4, 6)).T, 3"),
+    (beside_numbers, "np.arange(5.0), np.float32(0.1)"), (beside_numbers, "np.arange(5, dtype=np.float32), 0.1"),
+    (beside_numbers, "np.arange(5, dtype=np.float32), np.float64(0.1)"),
+])
+def test_parts_and_numbers_are_passed_as_they_are(fn, text, target):
+    outcome = Outcome()
+    compare(fn, pyflat.twin(fn, target=target), Written(text), outcome)
+    assert not outcome.failures, str(outcome.failures[0])
+
+
+def by_a_constant(a):
+    a[0] = 0.0
+    a[1] = 1.0 / a[0]
+
+
+@both
+def test_a_constant_that_was_stored_divides_with_a_warning(target):
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        pyflat.twin(by_a_constant, target=target)(np.ones(2))
+
+
 def flags_before(a):
     a[0] = a[1] * a[1]
     return a.argmax()
