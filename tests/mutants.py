@@ -762,7 +762,6 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="frontend/kernels/test_routines.py", numba=True),
     *_of("calls of NumPy in kernels", "targets/numba/kernels/routines.py",
          ("a part of an array begins where the array does", "_array", "b.add(address, b.mul(start, stride))", "address"),
-         ("numbers are Python's", "RoutineSite.run", "np.dtype(dtype).type(number) if dtype else number", "number"),
          tests="frontend/kernels/test_routines.py", numba=True),
     *_of("calls of NumPy in kernels", "frontend/space/routines.py",
          ("a sum depends on no order", "depends_on_order", "name not in _IN_ANY_ORDER", "False"),
