@@ -2,9 +2,9 @@
 
     python -m benchmarks.package_kernels [--target numba] [--only dtw]
 
-Fourteen functions of quantecon, numbagg and librosa, as far as these are installed (pip install quantecon numbagg
-librosa), taken from the packages as they are. Twin and plain function run on the same small arguments of several dtypes
-and layouts, and everything that a caller can see is compared: bits, results, exceptions, warnings. On large arguments
+Functions of quantecon, numbagg, librosa, pyts, tslearn and stumpy, as far as these are installed, as they stand in the
+packages. Twin and plain function run on the same small arguments of several dtypes and layouts, and everything that a
+caller can see is compared: bits, results, exceptions, warnings. On large arguments
 the twin takes turns with njit of the same function; bits of njit may differ from Python's there, and then a `~` stands
 at the ratio. The exit status is 1 when a twin differs from its original.
 """
@@ -128,6 +128,54 @@ def _digits(r: np.random.Generator, n: int) -> Arguments:
     return r.integers(0, 2, min(n, 60)), np.full(min(n, 60), 2)
 
 
+def _costs(r: np.random.Generator, n: int) -> Arguments:
+    size = max(1, math.isqrt(n))
+    return (r.random((size, size + 1)),)
+
+
+def _envelope(r: np.random.Generator, n: int) -> Arguments:
+    size = max(1, n // 4)
+    places = np.arange(size)
+    return r.random((4, size)), 4, size, np.array([np.maximum(places - 2, 0), np.minimum(places + 3, size)])
+
+
+def _field(r: np.random.Generator, n: int) -> Arguments:
+    return r.random((2, 9, 9)), 2, 3, np.array([0, 3, 6]), np.array([3, 6, 9])
+
+
+def _convolution(r: np.random.Generator, n: int) -> Arguments:
+    return r.random(n + 20), n + 20, r.normal(size=7), 7, 0.1, 2, n % 2
+
+
+def _bins(r: np.random.Generator, n: int) -> Arguments:
+    size = max(1, n // 4)
+    return r.random((4, size)), np.sort(r.random((4, 5))), 4, size
+
+
+def _windows(r: np.random.Generator, n: int) -> Arguments:
+    return r.random((3, max(1, n // 12), 4)), r.random(4)
+
+
+def _soft_dtw(r: np.random.Generator, n: int) -> Arguments:
+    size = max(1, math.isqrt(n))
+    return r.random((size + 1, size + 1)), r.random((size + 2, size + 2)), np.zeros((size + 2, size + 2)), 0.7
+
+
+def _common(r: np.random.Generator, n: int) -> Arguments:
+    size = max(1, math.isqrt(n) // 2)
+    return r.random((size, 2)), r.random((size + 1, 2)), 0.5, np.where(r.random((size, size + 1)) < 0.9, 1.0, np.inf)
+
+
+def _rows(r: np.random.Generator, n: int) -> Arguments:
+    rows = r.random((3, n + 3))
+    rows[1, 1] = np.nan
+    return rows, np.zeros((3, 3))
+
+
+def _sliding(r: np.random.Generator, n: int) -> Arguments:
+    return r.random(4), r.random(n + 4)
+
+
 def _warping(r: np.random.Generator, n: int) -> Arguments:
     size = max(2, math.isqrt(n))
     cost = r.random((size, size + 1))
@@ -152,6 +200,16 @@ KERNELS = (
     PackageKernel("numbagg.moving_exp", "move_exp_nancount", _exponential, 400_000),
     PackageKernel("numbagg.moving_exp", "move_exp_nanmean", _exponential, 400_000),
     PackageKernel("librosa.sequence", "__dtw_calc_accu_cost", _warping, 250_000),
+    PackageKernel("pyts.metrics._dtw", "_accumulated_cost_matrix_no_region", _costs, 250_000),
+    PackageKernel("pyts.metrics._lower_bounds", "_warping_envelope_2d", _envelope, 40_000),
+    PackageKernel("pyts.image._mtf", "_aggregated_markov_transition_field", _field, 40_000),
+    PackageKernel("pyts.transformation._rocket", "apply_one_kernel_one_sample", _convolution, 40_000),
+    PackageKernel("pyts.preprocessing._discretizer", "_digitize_2d", _bins, 40_000),
+    PackageKernel("pyts.transformation._shapelet_transform", "_derive_shapelet_distances", _windows, 40_000),
+    PackageKernel("tslearn.metrics.soft_dtw_fast", "_njit_soft_dtw_grad", _soft_dtw, 40_000),
+    PackageKernel("tslearn.metrics.dtw_variants", "njit_lcss_accumulated_matrix", _common, 40_000),
+    PackageKernel("numbagg.funcs", "nancovmatrix", _rows, 40_000),
+    PackageKernel("stumpy.core", "_sliding_dot_product", _sliding, 40_000),
 )
 
 

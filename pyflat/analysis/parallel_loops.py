@@ -122,7 +122,7 @@ def _only_loop(loop: Loop) -> Loop | None:
     if len(nodes) != 1 or not isinstance(nodes[0], Loop):
         return None
     ops = [op for item in found[1] if isinstance(item, Block) for op in item.ops]
-    plain = not any(op.opcode in ("store", "alloc", "call", "ufunc") for op in ops)
+    plain = not any(op.opcode in ("store", "alloc", "call", "routine", "ufunc") for op in ops)
     return nodes[0] if plain else None
 
 
@@ -161,7 +161,7 @@ def leaves(loops: Sequence[Loop]) -> bool:
     ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
     if any(isinstance(end, Exit) and end.label not in inner for end in ends):
         return True
-    return any(op.opcode in ("alloc", "call", "ufunc") for op in all_ops(loops[0].body))
+    return any(op.opcode in ("alloc", "call", "routine", "ufunc") for op in all_ops(loops[0].body))
 
 
 def _labels(item: Item) -> list[Label]:

@@ -14,8 +14,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T"})
+_ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T", "flat"})
 _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
+OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "argmax", "argmin", "cumsum",
+                      "cumprod", "argsort", "dot", "searchsorted"})
+"""Methods that go over all elements. (Functions that do, as np.sum, may mean a lane: `two_readings`.)"""
 _NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
               "list", "dict")
 """Annotations of parameters that are none."""
@@ -30,7 +33,8 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
     body = _body(function)
     if body is None:
         return {}
-    reader = _Reader(names)
+    parameters = inspect.signature(function, follow_wrapped=False).parameters
+    reader = _Reader(names, {name for name in names if "ndarray" in str(parameters[name].annotation).lower()})
     for node in body:
         reader.visit(node)
     found = reader.found
@@ -64,8 +68,8 @@ def _body(function: types.FunctionType) -> list[ast.AST] | None:
 
 
 class _Reader(ast.NodeVisitor):
-    def __init__(self, names: Sequence[str]):
-        self.names = frozenset(names)
+    def __init__(self, names: Sequence[str], annotated: set[str]):
+        self.names, self.annotated = frozenset(names), annotated
         self.found: dict[str, str] = {}
         self.passed: list[Passed] = []
         self.rebound: set[str] = set()
@@ -96,6 +100,12 @@ class _Reader(ast.NodeVisitor):
             self.note(node.value, f"its .{node.attr} is read")
         self.generic_visit(node)
 
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        if isinstance(node.op, ast.MatMult):
+            for side in (node.left, node.right):
+                self.note(side, "it is a factor of @")
+        self.generic_visit(node)
+
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name):
             for position, value in _given(node):
@@ -103,6 +113,11 @@ class _Reader(ast.NodeVisitor):
                     self.note(value, f"{node.func.id}() is taken of it")
                 elif isinstance(value, ast.Name) and value.id in self.names:
                     self.passed.append((value.id, node.func.id, position))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:
+            self.note(node.func.value, f"its .{node.func.attr}() is taken")
+            for name in (each for value in node.args for each in ast.walk(value) if isinstance(each, ast.Name)):
+                if name.id in self.annotated:
+                    self.note(name, f"its annotation is one of arrays, and {node.func.attr} is taken of it")
         self.generic_visit(node)
 
 

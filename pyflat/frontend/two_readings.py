@@ -74,5 +74,5 @@ def _text(span: Span, title: str) -> str:
     shown = line[span.column:end].strip() or title
     return (f"{span}: {shown} reduces what is one number in each lane. Lane by lane (the twin) {title} gets that one "
             f"number; called with whole arrays the original gives one result for all elements. If the first is meant, "
-            f"leave {title} out; if the second is, call the original; or pass a tuple of arrays, whose items are "
-            f"the elements in a lane.")
+            f"leave {title} out; if the second is, name the arrays: arrays=(...); or pass a tuple of arrays, whose "
+            f"items are the elements in a lane.")

@@ -32,6 +32,36 @@ def blocks(lower: int, upper: int, each: int) -> Iterator[tuple[int, int]]:
         yield lower + count * part // parts, lower + count * (part + 1) // parts
 
 
+# --- operands of NumPy's routines, which show warnings of their own
+def at_least(length: int, array: Any) -> Any:
+    """The array, all of whose axes are as long."""
+    if min(array.shape, default=length) < length:
+        raise Faulted
+    return array
+
+
+def numbers(array: Any) -> Any:
+    """The array, in which there is no nan."""
+    if array.size == 0 or np.isnan(array).any():
+        raise Faulted
+    return array
+
+
+def part(array: Any, bounds: Sequence[int], rank: int, axes: Sequence[int | None]) -> Any:
+    """A view of an array. `bounds`: the lengths of its axes, then the start and the step of each axis of the array;
+    `axes`: which axis of the view that is."""
+    extents, starts, steps = bounds[:rank], bounds[rank::2], bounds[rank + 1::2]
+    strides = [0] * rank
+    for axis, step, stride in zip(axes, steps, array.strides, strict=True):
+        if axis is not None:
+            strides[axis] = step * stride
+    if not all(extents):
+        return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
+    index = tuple(start if axis is None else slice(max(start, 0), None)
+                  for axis, start in zip(axes, starts, strict=True))
+    return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
+
+
 class Line(np.lib.mixins.NDArrayOperatorsMixin):
     """`first + step * k` for k in range(count), along one of the axes of the lanes."""
 

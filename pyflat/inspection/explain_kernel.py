@@ -17,7 +17,7 @@ from pyflat.analysis.parallel_loops import linear, nest_of
 from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source_line
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, recognise_counted
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -129,7 +129,8 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
 # --- arrays
 def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> Iterator[ExplainedArray]:
     ops = list(all_ops(kernel.function.body))
-    used = {code: {op.attr("array") for op in ops if op.opcode == code} for code in ("load", "store")}
+    used = {"load": {name for op in ops for name in arrays_read(op)},
+            "store": {op.attr("array") for op in ops if op.opcode == "store"}}
     lengths = _lengths(kernel)
 
     def row(name: str, where: str, dtype: str, sizes: Sequence[str], layout: str,
@@ -146,8 +147,8 @@ def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> 
             layout = _LAYOUTS.get(layouts.get(name, ""), "any layout")
             yield row(name, "argument", argument.dtype, sizes, layout)
     for op in ops:
-        if op.opcode == "alloc":
-            sizes = [_shown(size, lengths) for size in op.args[:-1]]
+        if op.opcode == "alloc" or op.opcode == "routine" and op.kind is MEMORY:
+            sizes = [_shown(size, lengths) for size in extents_made(op)]
             place = source_line(op.origin.span) if op.origin is not None else None
             made = row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
             yield dataclasses.replace(made, kept=memory.get(op.attr("array"), ""))
@@ -239,7 +240,7 @@ def _reason(found: KeptLoop) -> str:
         return "it may be left before its end (break, return)"
     if any(op.opcode == "alloc" for op in all_ops(loop.body)):
         return "it makes an array in each iteration"
-    if any(op.opcode in ("call", "ufunc") for op in all_ops(loop.body)):
+    if any(op.opcode in ("call", "routine", "ufunc") for op in all_ops(loop.body)):
         return "it calls a function that is computed one by one"
     meeting = sorted(_meeting(loop, counted.iv))
     if meeting:

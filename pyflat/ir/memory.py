@@ -18,16 +18,29 @@ inside: `index` has seen to it, an operation that faults as Python does. `alloc`
 operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
 dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
+
+`routine` calls NumPy itself on arrays in memory, for what has bits that only NumPy's code has:
+
+      %s = routine %a {array = ""} {dtype = "f8"} {operands = (("a", 1, None))} {routine = "np.sum({})"} : f8
+      %c = routine %n, %a, %n, 0, 1, %i, 0 {array = "array 1"} {dtype = "f8"} {operands = (("a", 1, (0, None)))}
+             {routine = "np.cumsum({})"} : mem
+
+Where it makes an array, its arguments begin with the lengths of that one's axes. Then come, for each of `operands`,
+the memory and, unless it is a whole array, the lengths of the view's axes, and the start and the step of each axis in
+memory (("a", rank of the view, (its axis for each axis in memory, or None))); or a number (("", its dtype, "" for
+Python's own)). Where NumPy raises or warns, it faults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from pyflat.functions import array_lanes
 from pyflat.functions.records import Adds
 from pyflat.ir.primitive import Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
@@ -91,6 +104,7 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, cost=Adds(4)),
     Primitive("rounded", (((FLOAT,), FLOAT),), _rounded),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),
+    Primitive("routine", (), _unbound, faults="always", cost=Adds(4000)),
 )}
 
 
@@ -113,7 +127,70 @@ def _alloc(args: list[Any], array: str, dtype: str) -> Any:
         return {array: np.full(shape, value, dtype)}
 
 
-ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "alloc": _alloc}
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand of a routine. `name`: the array, "" for a number; `dtype` of a number: NumPy's, "" for Python's.
+    `axes` is None for a whole array, which has no `numbers`."""
+
+    name: str
+    memory: Any
+    numbers: tuple[Any, ...]
+    rank: int = 0
+    axes: tuple[int | None, ...] | None = None
+    dtype: str = ""
+
+
+def operands_of(args: Sequence[Any], specs: Sequence[Any]) -> tuple[tuple[Any, ...], list[Operand]]:
+    """The lengths of the axes of what a routine makes, and its operands, from its arguments."""
+    left, found = list(args), list[Operand]()
+    for name, *rest in reversed(specs):
+        if not name:
+            found.append(Operand("", None, (left.pop(),), dtype=rest[0]))
+            continue
+        rank, axes = rest
+        count = 0 if axes is None else rank + 2 * len(axes)
+        numbers = tuple(left[len(left) - count:])
+        del left[len(left) - count:]
+        found.append(Operand(name, left.pop(), numbers, rank, axes))
+    return tuple(left), found[::-1]
+
+
+def extents_made(op: Any) -> tuple[Any, ...]:
+    """The lengths of the axes of the array that an `alloc` or a `routine` makes."""
+    return tuple(op.args[:-1]) if op.opcode == "alloc" else operands_of(op.args, op.attr("operands"))[0]
+
+
+def arrays_read(op: Any) -> list[str]:
+    """The arrays of which an operation reads elements."""
+    if op.opcode == "routine":
+        return [spec[0] for spec in op.attr("operands") if spec[0]]
+    return [op.attr("array")] if op.opcode == "load" else []
+
+
+@cache
+def routine_function(text: str) -> Callable[..., Any]:
+    """What a routine calls, as a function of its operands."""
+    names = [f"operand_{number}" for number in range(text.count("{}"))]
+    made: Callable[..., Any] = eval(f"lambda {', '.join(names)}: {text.format(*names)}", {"np": np, "s": array_lanes})
+    return made
+
+
+def _routine(args: list[Any], array: str, dtype: str, operands: Any, routine: str) -> Any:
+    given: list[Any] = []
+    for operand in operands_of(args, operands)[1]:
+        if not operand.name:
+            given.append(np.dtype(operand.dtype).type(operand.numbers[0]) if operand.dtype else operand.numbers[0])
+            continue
+        whole = operand.memory[operand.name]
+        given.append(whole if operand.axes is None else array_lanes.part(
+            whole, operand.numbers, operand.rank, operand.axes))
+    with np.errstate(all="raise", under="ignore"):
+        made = routine_function(routine)(*given)
+    return {array: made} if array else np.asarray(made).item()
+
+
+ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "alloc": _alloc,
+                                           "routine": _routine}
 """What they do in the interpreter, where a memory is a dict of arrays by their names, written in place: the code uses
 each memory once, in order."""
 

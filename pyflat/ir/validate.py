@@ -54,7 +54,8 @@ from pyflat.ir.types import BOOL, FLOAT, VOID, Kind, kind_of
 FORMS = ("structured", "flat", "masked")
 _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "part", "ufunc"),
           "call": ("args", "barrier", "effect", "guarded", "name"), "load": ("array", "dtype"),
-          "store": ("array", "dtype"), "alloc": ("array", "dtype"), "rounded": ("dtype",), "fitted": ("dtype",)}
+          "store": ("array", "dtype"), "alloc": ("array", "dtype"),
+          "routine": ("array", "dtype", "operands", "routine"), "rounded": ("dtype",), "fitted": ("dtype",)}
 
 
 @with_room
@@ -202,7 +203,7 @@ class _Checker:
         if row is None:
             raise self.error(op, 5, f"there is no operation {op.opcode}")
         kinds = tuple(a.kind for a in op.args)
-        if (kinds, op.kind) not in row.signatures and op.opcode != "call":
+        if (kinds, op.kind) not in row.signatures and op.opcode not in ("call", "routine"):
             raise self.error(op, 5, f"{op.opcode} does not take ({_names(kinds)}) and give {op.kind}")
         self.check_attrs(op)
         self.define([op], op)

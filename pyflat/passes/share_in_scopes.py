@@ -9,7 +9,8 @@ Before:                                          After:
     %m.1 = store %m, %j, %y
 
 Memory is a value, so equal loads of one memory are equal numbers. What may fault or warn is shared too: the first one
-has done so. What an arm, a loop or a region computes is known inside of it only. `store` and `alloc` stay, and so do
+has done so. What an arm, a loop or a region computes is known inside of it only. `store`, `alloc` and calls
+that make arrays stay, and so do
 effects and operations that depend on the lanes that are there.
 """
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op, Region, Value
 from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import CONVERGENT
+from pyflat.ir.types import MEMORY
 from pyflat.ir.uses import Key, Keys, rebuilt, with_args
 from pyflat.passes.record import Pass
 
@@ -63,5 +65,5 @@ def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[Key, Op]
 
 
 def _is_shared(op: Op) -> bool:
-    alone = op.opcode in ("store", "alloc") or op.opcode in CONVERGENT
+    alone = op.kind is MEMORY or op.opcode in CONVERGENT
     return not (alone or is_barrier(op) or is_guarded(op))

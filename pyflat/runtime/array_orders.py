@@ -23,6 +23,12 @@ def in_order(made: Mapping[str, Any], models: Models, given: Mapping[str, Any]) 
             for name, array in made.items()}
 
 
+def in_c_order(name: str, models: Models, given: Mapping[str, Any]) -> bool:
+    """Whether NumPy would make this array in C's order."""
+    axes = _axes(name, models, given)
+    return axes == sorted(axes)
+
+
 def _ordered(array: Any, axes: Sequence[int]) -> Any:
     if list(axes) == sorted(axes):
         return array

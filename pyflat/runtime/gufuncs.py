@@ -26,6 +26,7 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.functions import ufunc_interface as interface
 from pyflat.functions.locks import flattening
 from pyflat.ir.loops import all_ops
+from pyflat.ir.memory import arrays_read
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -278,7 +279,7 @@ class _Loop:
                 raise refuse("flatten/effect", f"{self.loops.name} writes into {name!r}, an input of its signature",
                              why="outputs are parameters of their own, after those of the inputs",
                              help="call the twin without signature=, or write into a new array")
-        read = {op.attr("array") for op in all_ops(kernel.function.body) if op.opcode == "load"}
+        read = {name for op in all_ops(kernel.function.body) for name in arrays_read(op)}
         for name in self.names[count:]:
             if name in read:
                 raise refuse("flatten/effect", f"{self.loops.name} reads {name!r}, an output of its signature",

@@ -22,11 +22,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.frontend.roles import OVER_ALL
+from pyflat.functions import array_lanes
 from pyflat.functions.locks import flattening
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
-from pyflat.runtime.array_orders import in_order
+from pyflat.runtime.array_orders import in_c_order, in_order
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.saved_arrays import SavedArrays, put_back
 from pyflat.targets import target as targets
@@ -44,7 +46,9 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _ARRAY_KIND = re.compile(r"[bfiu][1248]\[[:, ]*\]")
-_NAMES = frozenset({"shape", "size", "ndim", "dtype", "T", "len"})
+_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len"}
+_BINARY, _PRODUCTS = dis.opmap["BINARY_OP"], (4, 17)
+"""The instruction of operators, and its arguments for `@` and `@=`."""
 
 
 class Roles(dict[str, str]):
@@ -88,12 +92,17 @@ def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset
     """Whether the function, or one that it calls, subscripts or iterates over anything: what a look at the bytecode
     says."""
     code = function.__code__
-    if _SUBSCRIPTS.intersection(code.co_code[::2]) or _NAMES.intersection(code.co_names):
+    if _SUBSCRIPTS.intersection(code.co_code[::2]) or _NAMES.intersection(code.co_names) or _has_product(code.co_code):
         return True
     helpers = (function.__globals__.get(name) for name in code.co_names)
     return any(may_be_kernel(helper, seen | {function}) for helper in helpers
                if isinstance(helper, types.FunctionType) and helper not in seen and helper is not function
                and len(seen) < 8)
+
+
+def _has_product(code: bytes) -> bool:
+    """Whether there is `a @ b`."""
+    return any(code[at] == _BINARY and code[at + 1] in _PRODUCTS for at in range(0, len(code), 2))
 
 
 class Kernels:
@@ -297,6 +306,8 @@ class Kernels:
     def _run(self, version: _Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
              original: Callable[[], Any]) -> Any:
         kernel, errors = version.kernel, np.geterr()
+        if kernel.in_c_order:
+            _require_order(kernel, given)
         if errors["under"] != "ignore":  # which nothing here looks for
             self._count(0, 1, 0)
             return original()
@@ -317,6 +328,14 @@ class Kernels:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
         return _result(kernel.result, iter(numbers), {**given, **in_order(made, kernel.models, given)})
+
+
+def _require_order(kernel: Kernel, given: Mapping[str, Any]) -> None:
+    """FlattenError where a routine of NumPy's reads an array that lies in another order in the original."""
+    if not all(in_c_order(name, kernel.models, given) for name in kernel.in_c_order):
+        raise refuse("flatten/not-yet", "an array made of others, over which NumPy goes in the order of its memory",
+                     why="arguments are not in C's order, and in a kernel what is made of them is",
+                     help="pass np.ascontiguousarray(x)")
 
 
 def _having_kernels(name: str) -> targets.Target:
@@ -435,16 +454,5 @@ def _view(result: Any, numbers: Any, array: Any) -> Any:
     """A part of an array, as NumPy's subscripts give it."""
     if result.axes is None:
         return array
-    extents = [next(numbers) for _ in range(result.rank)]
-    strides, offset = [0] * result.rank, 0
-    starts = [(next(numbers), next(numbers)) for _ in result.axes]
-    for axis, (start, step), stride in zip(result.axes, starts, array.strides, strict=True):
-        offset += start * stride
-        if axis is not None:
-            strides[axis] = step * stride
-    if not all(extents):
-        return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
-    index = tuple(start if axis is None else slice(max(start, 0), None)
-                  for axis, (start, _) in zip(result.axes, starts, strict=True))
-    return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))
-
+    bounds = [next(numbers) for _ in range(result.rank + 2 * len(result.axes))]
+    return array_lanes.part(array, bounds, result.rank, result.axes)

@@ -13,9 +13,20 @@ import pytest
 import pyflat
 from tests.generator.kernels.differential import Outcome, compare
 from tests.generator.kernels.inputs import Written
-from tests.support.kernels import aliasing, control, dtypes, functions, indices, memory, order, wholes
+from tests.support.kernels import (
+    aliasing,
+    constants,
+    control,
+    dtypes,
+    functions,
+    indices,
+    memory,
+    order,
+    routines,
+    wholes,
+)
 
-MODULES = (aliasing, control, dtypes, functions, indices, memory, order, wholes)
+MODULES = (aliasing, constants, control, dtypes, functions, indices, memory, order, routines, wholes)
 
 
 def cases(prefix: str, *modules: ModuleType) -> list[Any]:

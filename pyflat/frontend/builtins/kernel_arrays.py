@@ -8,8 +8,9 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend.builtins import kernel_routines
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space import memories, whole_arrays, width_rules
+from pyflat.frontend.space import arrays, memories, routines, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
@@ -35,26 +36,19 @@ _WIDE_ENOUGH: set[Any] = {np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs,
 """Functions of which a float32 has the same digits as the float64 that it is, or that one rounded."""
 
 
-_OF_ALL: frozenset[Any] = frozenset({
-    np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax, np.argmin, np.dot, np.cumsum,
-    np.where})
-
-
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call in a kernel, None where it is as elsewhere."""
     if isinstance(fn, type) and fn in _DTYPES:
         return _cast(s, fn, arguments, node)
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
+    if (made := kernel_routines.call(s, fn, arguments, node)) is not None:
+        return made
     if isinstance(fn, np.ufunc):
         if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
             return made
         return _of_narrow(s, fn, arguments, node)
-    if fn in _OF_ALL and any(isinstance(value, View) for value in arguments.positional):
-        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of an array of a kernel", node,
-                       why="what goes over all elements is not in the language of kernels: NumPy adds in pairs",
-                       help="write the loop over the elements")
-    return None
+    return kernel_routines.progression(s, fn, arguments, node) if fn in (np.arange, np.linspace) else None
 
 
 def _is_maker(fn: Any) -> bool:
@@ -91,6 +85,8 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
 def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     if fn in _COPIES:
         first = arguments.positional[0] if arguments.positional else None
+        if isinstance(first, Seq | ListRef) and len(arguments.positional) == 1 and not arguments.named:
+            return _narrow(s, first, node)
         if not isinstance(first, View):
             return None
         given = bind_names(s, f"np.{fn.__name__}", _COPIES[fn], arguments, node)
@@ -110,6 +106,14 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
     if model is not None:
         memories.remember_order(s, made, [model])
     return made
+
+
+def _narrow(s: Evaluator, values: Abstract, node: cst.CSTNode) -> Abstract | None:
+    """An array of NumPy's narrow numbers, which have to be in memory; None for others."""
+    if not memories.widths_of(s).narrow or any(memories.is_view(v) for v in s.space.sequence_items(values, node) or ()):
+        return None
+    dtype = arrays.dtype_of_numbers(s, arrays.as_grid(s, values, node))
+    return None if dtype in ("f8", "i8", "b1", "") else routines.in_memory(s, values, node, dtype)
 
 
 def _is_small(extents: Sequence[Abstract]) -> bool:
@@ -189,6 +193,8 @@ _METHODS: dict[str, tuple[int, Callable[..., Abstract]]] = {
 def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A method of an array in memory."""
     assert isinstance(bound.receiver, View)
+    if (made := kernel_routines.method(s, bound.name, bound.receiver, arguments, node)) is not None:
+        return made
     count, handler = _METHODS.get(bound.name, (-1, None))
     if handler is None or arguments.named or len(arguments.positional) > max(count, len(bound.receiver.extents)):
         raise s.refuse("flatten/not-yet", f"the method .{bound.name} of an array of a kernel", node,

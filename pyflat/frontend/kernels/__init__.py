@@ -9,6 +9,7 @@ import types
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import refuse
@@ -18,6 +19,7 @@ from pyflat.frontend.kernels.flags import add_flags
 from pyflat.frontend.kernels.results import Result
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.space.routines import depends_on_order
 from pyflat.frontend.space.scratch import AdoptError
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.values import Abstract, MemoryRef, State
@@ -26,7 +28,7 @@ from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
-from pyflat.ir.memory import ArrayArgument, ScalarArgument
+from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
@@ -56,6 +58,14 @@ class Kernel:
     guards: Guards
     models: dict[str, tuple[Model, ...]]
 
+    @cached_property
+    def in_c_order(self) -> frozenset[str]:
+        """Arrays made of others that NumPy's routines read, and that lie in C's order here: what they give may depend
+        on the order."""
+        read = {name for op in all_ops(self.function.body)
+                if op.opcode == "routine" and depends_on_order(op.attr("routine")) for name in arrays_read(op)}
+        return frozenset(read & self.models.keys())
+
     def lengths(self) -> list[Param]:
         """The parameters that are lengths of axes."""
         found: list[Param] = []
@@ -80,7 +90,7 @@ class Kernel:
         if late or not in_order:
             return self.written
         memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}
-        read = {memory.get(op.attr("array")) for op in ops if op.opcode == "load"}
+        read = {memory.get(name) for op in ops for name in arrays_read(op)}
         return tuple(name for name in self.written if memory[name] in read)
 
 

@@ -31,6 +31,8 @@ from pyflat.frontend.state.values import (
     Static,
     StoreRef,
 )
+from pyflat.frontend.state.widths import OF_KIND, PYTHON
+from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 
 _KINDS: dict[Any, Kind] = {np.dtype(dtype): kind for kind, dtype in DTYPES.items()}
@@ -190,10 +192,30 @@ def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -
 def new(s: Evaluator, elements: Grid, node: cst.CSTNode | None, kind: Kind | None = None, frozen: str = "") -> Array:
     """A fresh array of these elements, converted to one kind as NumPy promotes them."""
     s.saw_numpy = True
+    if kind is None and s.widths is not None and dtype_of_numbers(s, elements) not in ("f8", "i8", "b1"):
+        raise s.refuse("flatten/not-yet", "an array of numbers of NumPy's narrow dtypes", node,
+                       help="say which dtype it has: np.array([...], dtype=np.float64)")
     kind = kind or joined_kind(s, [elements], node)
     store = StoreRef(kind, frozen, in_order=elements.ndim < 2 or not _some_turned(s))
     s.state.heap[store] = tuple(element(s, v, kind, node) for v in elements.flat)
     return Array(store, np.arange(elements.size).reshape(elements.shape))
+
+
+def dtype_of_numbers(s: Evaluator, elements: Grid) -> str:
+    """The dtype that NumPy gives an array of numbers of a kernel, whose own dtypes count; "" where one is not known."""
+    assert s.widths is not None
+    found: set[np.dtype[Any]] = set()
+    for value in elements.flat:
+        kind, width = numeric_kind(value), s.widths.of(value) if isinstance(value, Value) else PYTHON
+        if kind is None:
+            return "f8"  # what is no number is refused elsewhere
+        if "?" in width:
+            return ""
+        if isinstance(value, Static) and isinstance(value.value, np.generic):
+            found.add(value.value.dtype)
+        else:
+            found.update(np.dtype(each or OF_KIND[kind]) for each in width)
+    return np.result_type(*found).str[1:] if found else "f8"
 
 
 def array(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None = None) -> Abstract:

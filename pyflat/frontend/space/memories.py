@@ -117,8 +117,10 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
         require_shape(s, target.extents, value.extents, node)
         value = _apart(s, target, value, node)
     elif numeric_kind(value) is None:
-        raise s.refuse("flatten/not-yet", f"{describe(value)} is put into a part of an array", node,
-                       help="write the elements in a loop")
+        from pyflat.frontend.space import routines
+
+        value = routines.in_memory(s, value, node)
+        require_shape(s, target.extents, value.extents, node)
 
     def put_row(at: tuple[Abstract, ...]) -> None:
         put(s, part_at(s, target, at), element(s, value_at(s, value, at), target.dtype, node))
@@ -438,6 +440,8 @@ def attribute(s: Evaluator, owner: View, name: str, node: cst.CSTNode) -> Abstra
             return Static(len(owner.extents))
         case "dtype":
             return Static(np.dtype(owner.dtype))
+        case "flat":
+            return _flat(s, owner, node)
         case "itemsize":
             return Static(np.dtype(owner.dtype).itemsize)
         case "size":
@@ -462,6 +466,19 @@ def is_view(value: Abstract) -> bool:
 def rows(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Ranges:
     """What iterating over an array gives."""
     return Ranges(Static(0), _rows_of(s, owner, node), 1, item=lambda counter: s.space.getitem(owner, counter, node))
+
+
+def _flat(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:
+    """`a.flat`, which is iterated over: the elements in C's order."""
+    def item(counter: Abstract) -> Abstract:
+        places: list[Abstract] = []
+        for extent in owner.extents[:0:-1]:
+            places.insert(0, num.binary(s, "mod", counter, extent))
+            counter = num.binary(s, "floordiv", counter, extent)
+        return load(s, part_at(s, owner, [counter, *places]))
+
+    size = attribute(s, owner, "size", node)
+    return Ranges(Static(0), size, 1, item=item)
 
 
 def _rows_of(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Abstract:

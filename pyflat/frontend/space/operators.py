@@ -35,6 +35,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     ListRef,
     OtherText,
+    Pending,
     Seq,
     Static,
     Text,
@@ -48,7 +49,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
     if isinstance(a, View) or isinstance(b, View):
-        return memories.computed(s, whole_arrays.binary(s, opcode, a, b, node), node)
+        made: Abstract | Pending = whole_arrays.binary(s, opcode, a, b, node)
+        return memories.computed(s, made, node) if isinstance(made, Pending) else made
     if arrays.is_array(a) or arrays.is_array(b):
         return binary_arrays(s, opcode, a, b, node)
     a, b = plain_number(a, numpy=False), plain_number(b, numpy=False)

@@ -2,7 +2,8 @@
 
 Each is a new array and a loop over its elements, with the scalar operation of the element's dtype: NumPy's loops for
 these operations have the same bits. Where arrays differ from scalars (they wrap without a word), the scalar operation
-gives up and the original runs. What NumPy computes in another order (np.sum) or with other digits (np.exp) is refused.
+gives up and the original runs. What NumPy computes in another order (np.sum) or with other digits (np.exp) is a call of
+NumPy (`routines`).
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import memories, scalars, width_rules
+from pyflat.frontend.space import arrays, memories, routines, scalars, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Pending, Static, View
+from pyflat.frontend.state.values import Abstract, Arguments, ListRef, Pending, Seq, Static, View
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -32,11 +33,15 @@ Element = Callable[[Sequence[Abstract]], Abstract]
 """The value of an element, from those of the operands."""
 
 
-def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode, into: View | None = None) -> Pending:
+def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode, into: View | None = None) -> Any:
     """`a <op> b` where one is an array of a kernel; `into` is the array that is written in place."""
+    a, b = (_in_memory(s, value, node) for value in (a, b))
     if opcode not in _SAME_BITS:
-        raise s.refuse("flatten/not-yet", f"`{opcode}` of whole arrays of a kernel", node,
-                       help="write the loop over the elements")
+        made = routines.binary(s, opcode, a, b, node)
+        if into is not None and (not isinstance(made, View) or made.dtype != into.dtype or opcode == "matmul"):
+            raise s.refuse("flatten/not-yet", f"`{opcode}` in place of whole arrays of a kernel", node,
+                           help="write the loop over the elements")
+        return made
     widths = [_dtype(s, value, node) for value in (a, b)]
     loop = width_rules.loop_of(s, opcode, *widths[0], *widths[1])
     assert loop is not None
@@ -55,6 +60,7 @@ def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CS
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Pending:
     """`a < b` and the like, an array of bools. Ints beside floats are compared as float64."""
+    a, b = (_in_memory(s, value, node) for value in (a, b))
     kinds = {_dtype(s, value, node)[1] for value in (a, b)}
     if len(kinds) > 1 and kinds != {INT, FLOAT}:
         raise s.refuse("flatten/not-yet", "a comparison of whole arrays of different kinds", node,
@@ -85,7 +91,7 @@ def unary(s: Evaluator, opcode: str, value: View | Pending, node: cst.CSTNode) -
     return mapped(s, value.dtype, [value], lambda x: num.unary(s, opcode, x[0]), node)
 
 
-def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> View | None:
+def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """A ufunc of arrays; None where there is no array among the operands."""
     given = arguments.positional
     if not any(isinstance(value, View) for value in given):
@@ -94,9 +100,10 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         return memories.computed(s, binary(s, _OPERATORS[fn], given[0], given[1], node), node)
     first = given[0]
     if ELEMENTWISE.get(fn) != len(given) or arguments.named or not isinstance(first, View) or first.dtype[0] != "f":
-        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of whole arrays of a kernel", node,
-                       why="its digits, or their order, are not those of a loop over scalars",
-                       help="write the loop over the elements")
+        if arguments.named:
+            raise s.refuse("flatten/unsupported-expression", f"an option of np.{fn.__name__}", node,
+                           help="leave it out")
+        return routines.ufunc(s, fn, given, node)
     made = mapped(s, "b1" if fn in _TESTS else first.dtype, [first],
                   lambda x: s.space.call(Static(fn), Arguments(list(x), {}), node), node)
     return memories.computed(s, made, node)
@@ -115,6 +122,8 @@ def mapped(s: Evaluator, dtype: str, operands: Sequence[Abstract], each: Element
 # --- masks and arrays of indices
 def selected(s: Evaluator, owner: View, indices: View, node: cst.CSTNode) -> View:
     """`a[indices]`, a new array."""
+    if indices.dtype == "b1":
+        return routines.chosen(s, owner, indices, node)
     _require_indices(s, indices, node)
     rest = owner.extents[1:]
     made = memories.allocated(s, (*indices.extents, *rest), owner.dtype, None, node)
@@ -169,14 +178,16 @@ def _store_masked(s: Evaluator, owner: View, mask: View, number: Value, node: cs
 
 
 def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
-    if indices.dtype == "b1":
-        raise s.refuse("flatten/not-yet", "the elements that a mask selects, as an array", node,
-                       why="its length depends on the elements", help="write the loop over the elements")
     if indices.dtype[0] == "f":
         raise s.raised(IndexError, node)
 
 
 # --- operands
+def _in_memory(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """A small array, which is numbers, as one in memory."""
+    return routines.in_memory(s, value, node) if arrays.is_array(value) or isinstance(value, Seq | ListRef) else value
+
+
 def _dtype(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[str | None, Any]:
     """The dtype of an operand, None for a number of Python's, and its kind."""
     if isinstance(value, View | Pending):

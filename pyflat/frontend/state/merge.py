@@ -7,7 +7,7 @@ result that says which one this lane has, and each alternative on its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from itertools import chain
 from weakref import WeakKeyDictionary
 
@@ -68,9 +68,12 @@ class Joiner:
         self.results: list[Param] = []
         self.span = span
         self._tags: dict[tuple[bool, ...], Param] = {}
+        self._older: Mapping[Ref, Contents] = {}
+        """The heap before the paths parted."""
 
     def state(self, before: State) -> State:
         """The joined locals and heap; what no edge has changed stays the same object."""
+        self._older = before.heap
         names: dict[str, Abstract] = {}
         paths = [e.state.locals for e in self.edges]
         for name in dict.fromkeys(chain.from_iterable(paths)):
@@ -195,7 +198,8 @@ class Joiner:
 
     def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
         """One view of an array, whose places are joined."""
-        if first.settled and all(v is None or v is first for v in values):
+        same = first.settled and all(v is None or v is first for v in values)
+        if same and first.memory in self._older:
             return first
         views = [v if isinstance(v, View) else None for v in values]
         extents = tuple(self.join([None if v is None else v.extents[i] for v in views], name)
@@ -203,7 +207,7 @@ class Joiner:
         stored = tuple(Stored(self.join([None if v is None else v.stored[i].start for v in views], name), each.axis,
                               self.join([None if v is None else v.stored[i].step for v in views], name))
                        for i, each in enumerate(first.stored))
-        return View(first.memory, first.array, first.dtype, extents, stored)
+        return View(first.memory, first.array, first.dtype, extents, stored, same, same and first.whole)
 
     def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,

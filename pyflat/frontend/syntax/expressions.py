@@ -276,7 +276,8 @@ def _binary(s: Evaluator, node: cst.BinaryOperation) -> Abstract:
     left, opcode = operand(s, node.left, node.right), BINARY[type(node.operator)]
     right = operand(s, node.right)
     if isinstance(left, View | Pending) or isinstance(right, View | Pending):
-        return whole_arrays.binary(s, opcode, left, right, node)
+        made: Abstract = whole_arrays.binary(s, opcode, left, right, node)
+        return made
     return s.space.binary(opcode, left, right, node)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, containers, memories, operators, scratch
+from pyflat.frontend.space import arrays, containers, memories, operators, routines, scratch
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -222,6 +222,8 @@ def _return(s: Evaluator, node: cst.Return) -> None:
     if s.frame.recursion is not None:
         recursive_calls.go_around(s, s.frame, s.frame.recursion, node.value)
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
+    if s.widths is not None and len(s.frames) == 1:
+        value = routines.returned(s, value, node)
     cleanups.before_jump(s)
     calls.drop_locals(s)
     raise s.leave(s.frame.returns, value)

@@ -12,7 +12,7 @@ def selected(scope: Scope) -> list[str]:
     """A statement with a whole-array expression."""
     r = scope.r
     array = r.choice([a for a in scope.arrays if a.name != TABLE])
-    ways = (_stored, _stored, _updated, _row, _row, _masked, _gathered, _scattered, _named)
+    ways = (_stored, _stored, _updated, _row, _row, _masked, _gathered, _scattered, _named, _reduced, _reduced, _called)
     return r.choice(ways)(scope, array)
 
 
@@ -95,6 +95,46 @@ def _gathered(scope: Scope, array: Array) -> list[str]:
 def _scattered(scope: Scope, array: Array) -> list[str]:
     indices = _indices(scope, array)
     return _updated(scope, array) if indices is None else [f"{array.name}[{indices}] = {atom(scope)}"]
+
+
+_ROUTINES = ("sum", "sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "std", "median", "count_nonzero")
+_ALIKE = ("np.sort({})", "np.exp({})", "np.cumsum({}, axis=-1)", "np.where({} > {n}, {}, {n})", "np.minimum({}, {n})", "{} ** 2",
+          "{} % {n}", "np.sin({})", "np.clip({}, {n}, {n})", "{} // {n}", "np.hypot({}, {n})")
+
+
+def _operand(scope: Scope, array: Array) -> str:
+    """An array, a part of it, or an expression."""
+    way = scope.r.choice(("whole", "part", "row", "expression"))
+    if way == "whole":
+        return array.name
+    if way == "row" and len(array.dims) > 1:
+        row = index(scope, array.dims[0])
+        return f"{array.name}[{row}]" if scope.r.random() < 0.6 else f"{array.name}[:, {index(scope, array.dims[1])}]"
+    part = scope.r.choice(_PARTS)
+    return f"{array.name}[{part}]" if way != "expression" else _expression(scope, array, part, 1)
+
+
+def _reduced(scope: Scope, array: Array) -> list[str]:
+    """A number that goes over all elements, or one axis that is put into a row."""
+    r = scope.r
+    name, operand = r.choice(_ROUTINES), _operand(scope, array)
+    if len(array.dims) > 1 and r.random() < 0.25:
+        return [f"{array.name}[{index(scope, array.dims[0])}] = {array.name}[:].{r.choice(('sum', 'max', 'cumsum'))}(axis=0)"]
+    if r.random() < 0.2 and array.number == "float":
+        return [f"{array.name}[0] = np.dot({array.name}[:], {_like(scope, array).name})"]
+    value = scope.name("x")
+    scope.numbers.pop(value, None)
+    scope.numbers[value] = "float" if name in ("mean", "std", "median") else "int" if name in (
+        "argmax", "argmin", "count_nonzero") else array.number if name not in ("any", "all") else "bool"
+    made = f"np.{name}({operand})" if r.random() < 0.7 or name in ("median", "count_nonzero") else f"({operand}).{name}()"
+    return [f"{value} = {made}"]
+
+
+def _called(scope: Scope, array: Array) -> list[str]:
+    """A routine that gives an array like its operand."""
+    part = scope.r.choice(_PARTS)
+    text = scope.r.choice(_ALIKE).replace("{}", f"{_like(scope, array).name}[{part}]").replace("{n}", atom(scope))
+    return [f"{array.name}[{part}] = {text}"]
 
 
 def _named(scope: Scope, array: Array) -> list[str]:

@@ -28,7 +28,7 @@ from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops, recognise_counted
-from pyflat.ir.memory import ArrayArgument, may_warn
+from pyflat.ir.memory import ArrayArgument, extents_made, may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -38,6 +38,7 @@ from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.removable import removable
+from pyflat.targets.numba.kernels.routines import write_routine
 from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F32, F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit
@@ -115,7 +116,15 @@ class KernelCode:
         self.counters = counters(kernel.function.body)
         self.proven: set[Op] = set()
         self.modest: set[Op] = set()
-        self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode == "alloc"]
+        self.sites: list[Op] = [op for op in all_ops(kernel.function.body)
+                                if op.opcode in ("alloc", "routine")]
+        """What is Python's work."""
+        self.zero = self.builder.lshr(self.context, i64(63))
+        """Which LLVM does not know to be zero."""
+        groups = kernel_memories(kernel, self.sites)
+        read = {groups[op.attr("array")] for op in all_ops(kernel.function.body) if op.opcode == "load"}
+        self.read_back = {name for name, group in groups.items() if group in read}
+        """Arrays that are read: LLVM may know what was stored there."""
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
         self.versions = True
@@ -157,7 +166,8 @@ class KernelCode:
         return str(self.module)
 
     # --- the frame
-    def _slot(self, block: Any, number: int, type_: ir.Type) -> Any:
+    def slot(self, block: Any, number: int, type_: ir.Type | None) -> Any:
+        """The address of a slot of 8 bytes, or what it has, as this type."""
         place = self.builder.gep(block, [i64(number)], source_etype=I64)
         place.type = POINTER
         return place if type_ is None else self.builder.load(place, typ=type_)
@@ -177,25 +187,27 @@ class KernelCode:
                 param = next(params)
                 number = at["value", name, 0]
                 type_ = {BOOL: I64, INT: I64, FLOAT: F64}[param.kind]
-                value = self._slot(self.arguments, number, type_)
+                value = self.slot(self.arguments, number, type_)
                 if param.kind is BOOL:
                     value = self.builder.icmp_unsigned("!=", value, i64(0))
                 self.values[param] = Lane(self.e, param.kind, value)
 
     def _read_array(self, name: str, argument: ArrayArgument, at: Mapping[Any, int], params: Any) -> None:
         layout = self.layouts[name]
-        pointer = self._slot(self.arguments, at["pointer", name, 0], POINTER)
+        pointer = self.slot(self.arguments, at["pointer", name, 0], POINTER)
         extents, strides = [], []
         for axis in range(argument.rank):
-            extents.append(self._slot(self.arguments, at["extent", name, axis], I64))
+            extents.append(self.slot(self.arguments, at["extent", name, axis], I64))
             self.values[next(params)] = Lane(self.e, INT, extents[-1])
             if layout != CONTIGUOUS:
-                strides.append(self._slot(self.arguments, at["stride", name, axis], I64))
+                strides.append(self.slot(self.arguments, at["stride", name, axis], I64))
         self.places[name] = Place(argument.dtype, layout, pointer, extents, strides)
 
     def _declare_locals(self) -> None:
         for op in self.sites:
-            rank = len(op.args) - 1
+            if op.kind is not MEMORY:
+                continue
+            rank = len(extents_made(op))
             self.places[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, stack(self.builder, POINTER),
                                                   [stack(self.builder, I64) for _ in range(rank)], [], slots=True)
 
@@ -205,12 +217,12 @@ class KernelCode:
             if kind is MEMORY:
                 continue
             value = b.zext(phi, I64) if kind is BOOL else phi
-            b.store(value, self._slot(self.results, number, None))
+            b.store(value, self.slot(self.results, number, None))
             number += 1
         for name in self.returned:
             place = self.places[name]
             if place.slots:
-                b.store(b.load(place.pointer, typ=POINTER), self._slot(self.results, number, None))
+                b.store(b.load(place.pointer, typ=POINTER), self.slot(self.results, number, None))
                 number += 1
         self._write_kept(number)
         flags = b.zext(b.load(self.faulted, typ=I1), I64)
@@ -228,7 +240,7 @@ class KernelCode:
     def jump(self, target: Target, values: Sequence[Value]) -> None:
         for phi, value in zip(target.phis, values, strict=True):
             if phi is not None:
-                phi.add_incoming(self.lane(value).value, self.builder.block)
+                phi.add_incoming(self.opaque(value, self.lane(value)).value, self.builder.block)
         self.builder.branch(target.block)
 
     def lane(self, value: Value) -> Lane:
@@ -238,6 +250,24 @@ class KernelCode:
         if found is None:
             raise InternalError("a memory is no number")
         return found
+
+    def opaque(self, value: Value, lane: Lane, *, ints: bool = False) -> Lane:
+        """A constant that LLVM does not know: where a variable or an element may have it, LLVM would compute with it,
+        and the processor's flags would not say what NumPy warns of."""
+        known = isinstance(value, Const) and value.value is not None or value in self.constant
+        if not known or lane.kind is not FLOAT and not (ints and lane.kind is INT):
+            return lane
+        e, b = lane.emit, self.builder
+        bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
+        zero = self.zero if e.width == 1 else e.broadcast(INT, self.zero).value
+        bits = b.add(bits, zero)
+        return Lane(e, lane.kind, bits if lane.kind is INT else b.bitcast(bits, e.types[FLOAT]))
+
+    def stored(self, op: Op, lane: Lane) -> Any:
+        """The element that a store of a number writes."""
+        name = op.attr("array")
+        found = self.opaque(op.args[-1], lane, ints=True) if name in self.read_back else lane
+        return self.narrowed(found, self.places[name].dtype)
 
     def items(self, items: list[Item]) -> Sequence[Value] | None:
         """A list; what it yields, None where it has left."""
@@ -428,6 +458,8 @@ class KernelCode:
             case "alloc":
                 self._alloc(op)
                 self.values[op] = None
+            case "routine":
+                self.values[op] = write_routine(self, op)
             case _:
                 self._compute(op)
 
@@ -460,6 +492,8 @@ class KernelCode:
                 return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
             case "fitted":
                 return args[0]
+            case "select":
+                args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
             case "divide":
                 return args[0] / args[1]
         return emit(e, op, args)
@@ -492,7 +526,7 @@ class KernelCode:
     def _write_kept(self, number: int) -> None:
         for width, place in self.kept.items():
             type_ = I64 if width == 1 else ir.VectorType(I64, width)
-            self.builder.store(self.builder.load(place, typ=type_), self._slot(self.results, number, None), align=8)
+            self.builder.store(self.builder.load(place, typ=type_), self.slot(self.results, number, None), align=8)
             number += width
 
     def _watch(self, op: Op, args: list[Lane]) -> None:
@@ -608,7 +642,7 @@ class KernelCode:
 
     def _store(self, op: Op) -> None:
         place = self.places[op.attr("array")]
-        stored = self.builder.store(self.narrowed(self.lane(op.args[-1]), place.dtype), self._element(op),
+        stored = self.builder.store(self.stored(op, self.lane(op.args[-1])), self._element(op),
                                     align=np.dtype(place.dtype).itemsize)
         self.apart.mark(stored, op.attr("array"))
 
@@ -629,7 +663,7 @@ class KernelCode:
         total: Any = i64(1)
         for axis, size in enumerate(sizes):
             number = self.lane(size).value
-            b.store(number, self._slot(shape, axis, None))
+            b.store(number, self.slot(shape, axis, None))
             b.store(number, place.extents[axis])
             total = b.mul(total, number)
         zero = isinstance(fill, Const) and fill.value is not None and not fill.value and str(fill.value) != "-0.0"
@@ -638,11 +672,15 @@ class KernelCode:
         pointer = b.call(call, [self.context, site, shape])
         b.store(pointer, place.pointer)
         none = b.icmp_unsigned("==", b.ptrtoint(pointer, I64), i64(0))
-        go = self.function.append_basic_block("made")
-        b.cbranch(none, self.targets[FAULT].block, go)
-        b.position_at_end(go)
+        self.leave_if(none)
         if not zero and not (isinstance(fill, Const) and fill.value is None):
-            self._fill(pointer, total, self.narrowed(self.lane(fill), place.dtype), place.dtype)
+            self._fill(pointer, total, self.stored(op, self.lane(fill)), place.dtype)
+
+    def leave_if(self, failed: Any) -> None:
+        """A run that has met a fault ends."""
+        go = self.function.append_basic_block("made")
+        self.builder.cbranch(failed, self.targets[FAULT].block, go)
+        self.builder.position_at_end(go)
 
     def _allocator(self) -> Any:
         found = self.module.globals.get("pyflat_allocate")

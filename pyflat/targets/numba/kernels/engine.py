@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,45 +29,82 @@ from pyflat.targets.numba.kernels.emit import (
     KernelCode,
     argument_slots,
 )
+from pyflat.targets.numba.kernels.routines import routine_site
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+_ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _WATCHED = 0x01 | 0x04 | 0x08
 """The flags of invalid operations, divisions by zero and overflows (x86; glibc's fenv.h)."""
 
 
-class _Arrays:
-    """The arrays that calls under way have made: by the number of the call, then by their addresses."""
+@dataclass(slots=True)
+class _Call:
+    """A call under way: what its sites are, the arrays that it has made by their addresses, what Python has raised, and
+    whether the processor's flags were raised before NumPy cleared them."""
 
-    def __init__(self) -> None:
-        self._numbers = itertools.count()
-        self._open: dict[int, tuple[Sequence[tuple[str, int]], dict[int, Any], list[BaseException]]] = {}
-        self.callback = _ALLOCATE(self._make)
+    sites: Sequence[Any]
+    watch: bool
+    made: dict[int, Any] = field(default_factory=dict)
+    errors: list[BaseException] = field(default_factory=list)
+    raised: int = 0
 
-    def open(self, sites: Sequence[tuple[str, int]]) -> int:
-        number = next(self._numbers)
-        self._open[number] = (sites, {}, [])
-        return number
-
-    def close(self, number: int) -> tuple[dict[int, Any], list[BaseException]]:
-        _, made, errors = self._open.pop(number)
-        return made, errors
-
-    def _make(self, call: int, site: int, shape: int) -> int:
-        sites, made, errors = self._open[call]
-        dtype, rank = sites[site >> 1]
-        try:
-            extents = tuple((ctypes.c_int64 * rank).from_address(shape)) if rank else ()
-            array = (np.zeros if site & 1 else np.empty)(extents, dtype)
-        except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
-            errors.append(error)
-            return 0
+    def keep(self, array: Any) -> int:
         address = array.ctypes.data or id(array)
-        made[address] = array
+        self.made[address] = array
         return int(address)
 
 
-_arrays = _Arrays()
+class _Calls:
+    """The calls under way, by their numbers, and what machine code calls for them."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+        self._open: dict[int, _Call] = {}
+        self.allocate, self.routine = _ALLOCATE(self._make), _ROUTINE(self._run)
+
+    def open(self, sites: Sequence[Any], watch: bool) -> int:
+        number = next(self._numbers)
+        self._open[number] = _Call(sites, watch)
+        return number
+
+    def close(self, number: int) -> _Call:
+        return self._open.pop(number)
+
+    def _make(self, number: int, site: int, shape: int) -> int:
+        call = self._open[number]
+        dtype, rank = call.sites[site >> 1]
+        try:
+            extents = tuple((ctypes.c_int64 * rank).from_address(shape)) if rank else ()
+            return call.keep((np.zeros if site & 1 else np.empty)(extents, dtype))
+        except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
+            call.errors.append(error)
+            return 0
+
+    def _run(self, number: int, site: int, slots: int) -> int:
+        """NumPy's routine; what it raises or would warn of is for the original to say."""
+        clear, test = _flags()
+        call = self._open[number]
+        call.raised |= test(_WATCHED)
+        how: Literal["raise", "ignore"] = "raise" if call.watch else "ignore"
+        try:
+            with np.errstate(all=how, under="ignore"):
+                array, value = call.sites[site].run(slots)
+            if array is not None:
+                value = call.keep(array)
+            kind = ctypes.c_double if isinstance(value, float | np.floating) else ctypes.c_int64
+            kind.from_address(slots).value = value if kind is ctypes.c_double else int(value)
+            return int(not (isinstance(value, np.uint64) and value >> np.uint64(63)))
+        except Exception:  # noqa: BLE001 - whatever it is: the original raises it
+            return 0
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C: the machine code in between must end first
+            call.errors.append(error)
+            return 0
+        finally:
+            clear(_WATCHED)
+
+
+_calls = _Calls()
 
 
 class _Code:
@@ -75,13 +113,16 @@ class _Code:
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str], *, careful: bool):
         code = KernelCode(kernel, layouts, returned, careful=careful)
         text = code.text()
-        code.symbols["pyflat_allocate"] = ctypes.cast(_arrays.callback, ctypes.c_void_p).value or 0
+        for name, callback in (("pyflat_allocate", _calls.allocate), ("pyflat_routine", _calls.routine)):
+            code.symbols[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         self.machine: MachineCode = compile_ir(text, ENTRY, code.symbols, processor(), (code.symbols,),
                                                scalar_loops=not careful)
         self.call = _PROTOTYPE(self.machine.address)
         self.kept = sum(code.kept)
         """Numbers behind the results that mean nothing."""
-        self.sites = [(op.attr("dtype"), len(op.args) - 1) for op in code.sites]
+        dtypes = {name: place.dtype for name, place in code.places.items()}
+        self.sites = [routine_site(op, dtypes) if op.opcode == "routine" else (op.attr("dtype"), len(op.args) - 1)
+                      for op in code.sites]
 
 
 class NumbaKernel:
@@ -109,23 +150,25 @@ class NumbaKernel:
         code = self.version(careful)
         block = self._block(arguments)
         results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
-        call = _arrays.open(code.sites)
+        call = _calls.open(code.sites, watch)
+        raised = 0
         try:
             clear, test = _flags()
             clear(_WATCHED)
             status = code.call(call, block.ctypes.data, results.ctypes.data)
             raised = test(_WATCHED)
         finally:
-            made, errors = _arrays.close(call)
-        if errors:
-            raise errors[0]
+            met = _calls.close(call)
+        raised |= met.raised
+        if met.errors:
+            raise met.errors[0]
         if status & FAULTED:
             return "fault", [], {}
         if watch and (status & WARNED or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):][:len(self.returned)].tolist()
         return "done", self._numbers(results), {
-            name: made[address] for name, address in zip(self.returned, addresses, strict=False)}
+            name: met.made[address] for name, address in zip(self.returned, addresses, strict=False)}
 
     def _block(self, arguments: Mapping[str, Any]) -> Any:
         block = np.empty(max(len(self.slots), 1), np.int64)

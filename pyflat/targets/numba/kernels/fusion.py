@@ -22,7 +22,7 @@ from pyflat.analysis.parallel_loops import carries_memory_only, leaves, linear, 
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.memory import ArrayArgument, arrays_read
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Item, Loop, Op, Value, child_lists, walk
 from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
@@ -74,8 +74,10 @@ class Fusions:
 
     def __init__(self, kernel: Kernel, kept: set[Loop], returned: Sequence[str]):
         self.memories = {name: a.memory for name, a in kernel.arguments.items() if isinstance(a, ArrayArgument)}
-        self.kept, self.returned = kept, returned
         self.ops = list(all_ops(kernel.function.body))
+        self.kept, self.returned = kept, returned
+        self.routines = {name for op in self.ops if op.opcode == "routine" for name in arrays_read(op)}
+        """What NumPy reads as a whole."""
         self.found: dict[Loop, Fusion] = {}
         self.reasons: dict[str, str] = {}
         """Arrays made inside -> why they keep all rows."""
@@ -163,6 +165,8 @@ class Fusions:
         """How many rows are needed at a time, or why it keeps all: a name in REASONS."""
         if name in self.returned:
             return "returned"
+        if name in self.routines:
+            return "used-elsewhere"
         if not any(op.opcode == "store" for op in uses):
             return "no-setter"
         if fusion is None or len(made.args) < 3:

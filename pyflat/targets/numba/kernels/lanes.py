@@ -141,8 +141,8 @@ class Gang:
         if param.kind is MEMORY:
             return []
         if not self.varies(param):
-            return [self.code.lane(value).value]
-        return [self.read(r, value).value for r in self.registers]
+            return [self.code.opaque(value, self.code.lane(value)).value]
+        return [self.code.opaque(value, self.read(r, value)).value for r in self.registers]
 
     def any(self, masks: Sequence[Any]) -> Any:
         return self.e.any(reduce(self.b.or_, masks))
@@ -409,10 +409,10 @@ class Gang:
             self.sets[r][op] = self.code.number(self.e, op.kind, value, dtype)
 
     def _store(self, op: Op) -> None:
-        dtype, type_, addresses, size = self._elements(op)
+        _, type_, addresses, size = self._elements(op)
         self.code.values[op] = None
         for r, address in enumerate(addresses):
-            value = self.code.narrowed(self.read(r, op.args[-1]), dtype)
+            value = self.code.stored(op, self.read(r, op.args[-1]))
             if self.active[r] is None:
                 self.code.apart.mark(self.b.store(value, address, align=size), op.attr("array"))
             else:

@@ -11,9 +11,9 @@ from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.memory import ArrayArgument, Operand, extents_made, operands_of
 from pyflat.ir.nodes import Block, Const, Op, Value, walk
-from pyflat.ir.types import FLOAT, INT
+from pyflat.ir.types import FLOAT, INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Axis
 from pyflat.targets.numpy.kernels.spelled import ATOM, OPERATORS, OWN, as_scalar, joined, repeats, spelled
 from pyflat.targets.numpy.kernels.writer import Writer
@@ -46,6 +46,8 @@ class Operations(Writer):
                 self._store(op, mask)
             case "alloc":
                 self._alloc(op)
+            case "routine":
+                self._routine(op)
             case "load":
                 self._load(op, varying)
             case "index":
@@ -306,6 +308,47 @@ class Operations(Writer):
         else:
             self.put(f"{name} = np.full({shape}, {self.bare(fill)}, {dtype})")
 
+    # --- calls of NumPy
+    def _routine(self, op: Op) -> None:
+        texts = [self._operand_of_routine(operand) for operand in operands_of(op.args, op.attr("operands"))[1]]
+        text = op.attr("routine").format(*texts)
+        if op.kind is MEMORY:
+            self.names[op] = "None"
+            self.put(f"{self.array(op.attr('array'))} = {text}")
+            return
+        self.names[op], self.levels[op] = self.fresh("total"), ATOM
+        self.put(f"{self.names[op]} = {as_scalar(text, op.attr('dtype'))}")
+
+    def _operand_of_routine(self, operand: Operand) -> str:
+        if not operand.name:
+            text = self.bare(operand.numbers[0])
+            own = isinstance(operand.numbers[0], Const) or operand.numbers[0].kind is not FLOAT
+            return f"np.{np.dtype(operand.dtype).name}({text})" if operand.dtype else text if own else f"float({text})"
+        name, axes, rank = self.array(operand.name), operand.axes, operand.rank
+        if axes is None:
+            return name
+        extents, bounds = operand.numbers[:rank], operand.numbers[rank:]
+        pairs = [*zip(bounds[::2], bounds[1::2], strict=True)]
+        kept = [axis for axis in axes if axis is not None]
+        is_plain = all(_is_one(step) for axis, (_, step) in zip(axes, pairs, strict=True) if axis is not None)
+        if is_plain and sorted(kept) == list(range(rank)) and kept in (sorted(kept), sorted(kept)[::-1]):
+            lengths = _extents(self.kernel).get(operand.name, ())
+            parts = [self.bare(start) if axis is None else self._range(start, extents[axis], lengths[at:at + 1])
+                     for at, (axis, (start, _)) in enumerate(zip(axes, pairs, strict=True))]
+            text = f"{name}[{', '.join(parts)}]" if set(parts) != {":"} else name
+            return text if kept == sorted(kept) else f"{text}.T"
+        return f"s.part({name}, ({joined([self.bare(value) for value in operand.numbers])}), {rank}, {axes})"
+
+    def _range(self, start: Value, count: Value, length: Sequence[Value]) -> str:
+        if isinstance(start, Const) and not start.value:
+            return ":" if count in length else f":{self.bare(count)}"
+        first = self.operand(start, 12)
+        return f"{first}:{first} + {self.operand(count, 13)}"
+
+
+def _is_one(value: Value) -> bool:
+    return isinstance(value, Const) and value.value == 1
+
 
 def _holds(dtype: str, number: int) -> bool:
     limits = np.iinfo(dtype)
@@ -317,7 +360,7 @@ def checked_by_python(kernel: Kernel) -> set[Op]:
     fn = kernel.function
     ops = list(all_ops(fn.body))
     extents = _extents(kernel)
-    extents.update((op.attr("array"), op.args[:-1]) for op in ops if op.opcode == "alloc")
+    extents.update((op.attr("array"), extents_made(op)) for op in ops if op.opcode in ("alloc", "routine"))
     found = {arg for op in ops if op.opcode in ("load", "store") for arg in op.args
              if isinstance(arg, Op) and arg.opcode == "index"}
     for item in walk(fn.body):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from keyword import iskeyword
 
 from pyflat.analysis.parallel_loops import linear
 from pyflat.errors import InternalError
@@ -54,7 +55,7 @@ class KernelText(Loops):
     @property
     def function_name(self) -> str:
         name = self.kernel.function.name
-        return name if name.isidentifier() else "kernel"
+        return name if name.isidentifier() and not iskeyword(name) else "kernel"
 
     def _parameters(self) -> list[str]:
         params = iter(self.kernel.function.params)
