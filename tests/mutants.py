@@ -308,8 +308,6 @@ MUTANTS: tuple[Mutant, ...] = (
           "scalars.binary(s, 'add', s.state.locals[_TOTAL], value)"),
          tests="frontend/syntax/test_recursive_calls.py"),
     *_of("specialise", "frontend/syntax/rolled_loops.py",
-         ("inner loops begin with what they held around other values", "_settled_before",
-          "Shapes(s, name, node).joined(shape, old, entry, old, entry)", "shape"),
          ("inner loops begin with nothing in each round", "_settle", "_settled_before(s, entry, node)", "{}"),
          tests="frontend/syntax/test_nests.py"),
     *_of("specialise", "frontend/syntax/nests.py",
