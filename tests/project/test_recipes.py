@@ -135,7 +135,7 @@ def shade(x: float, n: int) -> float:
     return n // 3 + (1.0 / x if x > 0.5 else math.sqrt(x))
 
 pyflat.testing.verify(shade, target="lanewise")
-print("    while " in twin.show(target="lanewise") and "    while " in twin.source)
+print("func @newton" in twin.show(target="lanewise") and "    while " in twin.source)
 '''
 
 
