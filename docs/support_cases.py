@@ -1162,6 +1162,12 @@ def wrapped(n):
     return (n * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFF
 
 
+@case(SECTION, "ints of 64 bits without sign, behind a mask", INTS)
+def mixed_bits(n):
+    h = (n ^ (n >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+    return h ^ (h >> 27), h > 2**63, (h >> 11) * 2.0**-53
+
+
 @case(SECTION, "constants beyond 64 bits", INTS, code="flatten/int-too-large")
 def huge(n):
     return n + 2**70

@@ -47,7 +47,7 @@ _FAMILIES = {
     "arithmetic": ("add", "sub", "mul", "neg", "abs", "fma", "mad"),
     "division": ("truediv", "floordiv", "mod", "fmod", "remainder"),
     "comparison": ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "isnormal"),
-    "logic and bits": ("and", "or", "xor", "not", "invert", "shl", "shr"),
+    "logic and bits": ("and", "or", "xor", "not", "invert", "low64", "shl", "shr"),
     "select": ("select",),
     "conversion": ("to_float", "exact_float", "to_int", "floor_int", "ceil_int", "round_int", "floor", "ceil", "trunc",
                    "rint"),

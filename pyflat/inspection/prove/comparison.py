@@ -8,6 +8,7 @@ from typing import Any
 
 import z3
 
+from pyflat.analysis.demanded_bits import wrapping
 from pyflat.inspection.prove import differs
 from pyflat.inspection.prove.loops import OutOfTimeError, side_by_side, unsaid
 from pyflat.inspection.prove.paths import Meaning, Walk, meaning
@@ -52,7 +53,7 @@ def compared(structured: Function, flat: Function, seconds: float, work: int | N
 
 
 def _meanings(structured: Function, flat: Function, params: Sequence[Any], solver: Solver) -> tuple[Meaning, Meaning]:
-    walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)))
+    walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)), wrapping(fn))
              for fn in (structured, flat)]
     path, flattened = (walk.items(fn.body, z3.BoolVal(True))
                        for walk, fn in zip(walks, (structured, flat), strict=True))

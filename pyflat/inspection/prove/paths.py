@@ -6,7 +6,7 @@ way in; the flat form is one path. When a primitive fails is said by the rules o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -51,11 +51,13 @@ Walked: TypeAlias = Generator[Entered, list[Way], list[Way]]
 
 @dataclass(slots=True)
 class Walk:
-    """One way through a function, list by list. `fails`: when the lane has failed so far."""
+    """One way through a function, list by list. `fails`: when the lane has failed so far; `wrapping`: operations that
+    may leave 64 bits, because only their low bits are read (`analysis.demanded_bits`)."""
 
     terms: Terms
     strict: bool
     env: dict[Value, Term]
+    wrapping: Set[Op]
     fails: list[Term] = field(default_factory=list)
     seen: int = 0
 
@@ -65,7 +67,8 @@ class Walk:
 
     def inside(self, params: Sequence[Param], values: Sequence[Term]) -> Walk:
         """A walk that begins in a loop of this one, whose parameters have these values; its failures are its own."""
-        return Walk(self.terms, self.strict, {**self.env, **dict(zip(params, values, strict=True))})
+        return Walk(self.terms, self.strict, {**self.env, **dict(zip(params, values, strict=True))},
+                    self.wrapping)
 
     def read(self, value: Value) -> Term:
         """The term of a value; operations of fault rules, which stand in no block, are made when they are read."""
@@ -114,7 +117,7 @@ class Walk:
             self.fails.append(both(cond, self.read(op.args[0])))
             return
         self.env[op] = self.terms.apply(op, [self.read(arg) for arg in op.args])
-        when = fault_condition(Builder(), op) if self.strict else None
+        when = fault_condition(Builder(), op) if self.strict and op not in self.wrapping else None
         if when is not None:
             self.fails.append(both(cond, self.read(when)))
 

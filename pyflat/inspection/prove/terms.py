@@ -200,6 +200,7 @@ Meaning = Callable[..., Term]
 _MEANINGS: dict[tuple[str, Kind], Meaning] = {
     ("add", INT): lambda a, b: a + b, ("sub", INT): lambda a, b: a - b, ("neg", INT): lambda a: -a,
     ("abs", INT): lambda a: z3.If(a < 0, -a, a), ("invert", INT): lambda a: ~a,
+    ("low64", INT): lambda a: a,
     ("and", INT): lambda a, b: a & b, ("or", INT): lambda a, b: a | b, ("xor", INT): lambda a, b: a ^ b,
     ("and", BOOL): both, ("or", BOOL): z3.Or, ("xor", BOOL): z3.Xor, ("not", BOOL): z3.Not,
     ("eq", BOOL): lambda a, b: a == b, ("ne", BOOL): lambda a, b: a != b,

@@ -61,7 +61,21 @@ def looked_up(i: int):
     return (1.0, 2.0, 4.0, 8.0)[i] if i < 4 else -1.0
 
 
-@pytest.mark.parametrize("fn", [early, whole, helped, looked_up, f.ordered, f.checked, f.product, f.modular, colorsys.rgb_to_hsv,
+def congruential(x: int):
+    return (x * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFF
+
+
+def mixed(x: int):
+    x = x & 0xFFFFFFFFFFFFFFFF
+    return (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+
+
+def read_whole(x: int):
+    h = x * 31
+    return (h & 255) + (1 if h > 0 else 0)
+
+
+@pytest.mark.parametrize("fn", [congruential, mixed, read_whole, early, whole, helped, looked_up, f.ordered, f.checked, f.product, f.modular, colorsys.rgb_to_hsv,
                                 colorsys.hsv_to_rgb, colorsys.rgb_to_hls, colorsys.hls_to_rgb])
 def test_functions_that_are_proved(fn):
     answer = prove(fn)
@@ -140,7 +154,7 @@ def nan_kept(x, y):
 
 @pytest.mark.parametrize(("wrong", "fn"), [
     (swap_arms, f.ordered), (swap_arms, early), (sum_for_difference, early), (lose_faults, f.inverse), (lose_faults, helped),
-    (lose_faults, f.product), (negate_comparisons, unordered), (times_zero, nan_kept), (add_zero, nan_kept),
+    (lose_faults, f.product), (lose_faults, read_whole), (negate_comparisons, unordered), (times_zero, nan_kept), (add_zero, nan_kept),
 ])
 def test_a_wrong_pass_gives_a_counterexample(wrong, fn, monkeypatch):
     monkeypatch.setattr(pipeline, "FLATTEN", (*pipeline.FLATTEN[:2], Pass(wrong), *pipeline.FLATTEN[2:]))
