@@ -185,6 +185,13 @@ def _basic(position: Sequence[Position], axes: int) -> tuple[Any, list[int]] | N
     return tuple(index), order
 
 
+def _is_within(position: Position, size: int) -> bool:
+    """All of a line are indices that count from the start: a slice has what is there, and no error."""
+    if not isinstance(position, Line) or position.count <= 0:
+        return True
+    return 0 <= min(position.first, position.last) and max(position.first, position.last) < size
+
+
 def _spread(found: Any, order: list[int], axes: int) -> Any:
     """The axes of a slice at their places among those of the lanes."""
     if len(order) > 1:
@@ -194,9 +201,9 @@ def _spread(found: Any, order: list[int], axes: int) -> Any:
 
 
 def read(array: Any, position: Sequence[Position], axes: int) -> Any:
-    """The elements of all lanes; a view where that can be."""
+    """The elements of all lanes; a view where that can be. IndexError where a lane has none."""
     basic = _basic(position, axes)
-    if basic is None:
+    if basic is None or not all(map(_is_within, position, array.shape)):
         return array[tuple(map(lanes_of, position))]
     return _spread(array[basic[0]], basic[1], axes) if basic[1] else array[basic[0]]
 

@@ -32,6 +32,7 @@ from pyflat.frontend.state.values import (
     Unavailable,
     Unsigned,
 )
+from pyflat.frontend.state.widths import OF_KIND
 from pyflat.frontend.syntax import loop_shapes
 from pyflat.frontend.syntax.loop_shapes import (
     ArrayShape,
@@ -111,10 +112,18 @@ class Maker:
     def array(self, start: Abstract, shape: ArrayShape, name: str) -> Abstract:
         store = StoreRef(shape.kind)
         items = loop_shapes.elements(self.s, self.entry, start, self.node)
-        self.owned[store] = tuple(self.s.mark_numpy(self.parameter(item, shape.kind, name)) for item in items)
+        self.owned[store] = tuple(self.element(item, shape.kind, name) for item in items)
         if shape.frozen:
             self.s.frozen.update([store, *(loop_shapes.stores(start) or [])])
         return Array(store, np.arange(len(items)).reshape(shape.extent))
+
+    def element(self, start: Abstract, kind: Kind, name: str) -> Abstract:
+        """A number of NumPy's. In a kernel its dtype is noted, without an operation, which would stand before the loop."""
+        made = self.parameter(start, kind, name)
+        if self.s.widths is None:
+            return self.s.mark_numpy(made)
+        assert isinstance(made, Param)
+        return self.s.widths.mark(made, frozenset({OF_KIND[kind]}))
 
     def one_of(self, start: Abstract, values: Sequence[Abstract], name: str) -> Abstract:
         params = [Param(BOOL, name) for _ in values[:-1]]

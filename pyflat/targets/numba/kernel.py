@@ -348,6 +348,10 @@ class _Lanes:
         gang.emit(items)
         self._store_results(gang, pointers[len(self.varying):], start)
         self._note_suspects(gang, suspects)
+        if gang.loads:
+            self._note_wanted(gang)
+
+    def _note_wanted(self, gang: Gang) -> None:
         numbers, slots = ({value: k for k, value in enumerate(values)} for values in (self.kernel.params, self.shared))
         read = {param: gang.loaded.get(param, {}) for param in self.varying}
         self.wanted = {numbers[param]: [[(slots[value], holds) for value, holds in known] for known in each]

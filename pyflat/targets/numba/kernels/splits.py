@@ -51,7 +51,7 @@ class Split:
 def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, Split]:
     """The loops to split. `kept`: loops that are lanes as a whole."""
     fn, small = kernel.function, bounded_ints(kernel)
-    made = [op for op in all_ops(fn.body) if op.opcode == "alloc"]
+    made = [op for op in all_ops(fn.body) if op.opcode in ("alloc", "routine")]
     memories = kernel_memories(kernel, made)
     inside = {id(each) for loop in kept for each in [loop, *walk(loop.body)]}
     loops = [item for item in walk(fn.body) if isinstance(item, Loop) and id(item) not in inside]
@@ -84,6 +84,8 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value]) 
 
 def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Op, None]:
     """What every iteration computes, without what another one has left, in order."""
+    if any(op.opcode == "routine" for op in all_ops(loop.body)):  # NumPy's work is not moved
+        return {}
     written = {memories[op.attr("array")] for op in all_ops(loop.body) if op.opcode == "store"}
     found: dict[Op, None] = {}
     inside: set[Value] = {*all_ops(loop.body), *loop.params}
