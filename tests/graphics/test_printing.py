@@ -27,7 +27,7 @@ from tests.generator import generate
 from tests.generator.differential import loaded
 from tests.support.patience import HANG
 
-MISSING = {"round_digits", "isnormal", "fault", "lane_any", "call", "part", "ufunc", *MEMORY_OPERATIONS, *(record.name for record in RECORDS.values() if record.on("wgsl") == ABSENT)}
+MISSING = {"round_digits", "low64", "isnormal", "fault", "lane_any", "call", "part", "ufunc", *MEMORY_OPERATIONS, *(record.name for record in RECORDS.values() if record.on("wgsl") == ABSENT)}
 """Operations that neither language has; round() with a constant number of digits is there."""
 
 

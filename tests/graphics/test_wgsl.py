@@ -44,7 +44,7 @@ CANCELLING = ("mod", "fmod", "remainder", "lerp", "mad", "dot", "np_dot", "hadd"
 OPTIMIZED = ("vignette", "ripple", "truchet", "heat", "fresnel", "phong", "cube", "sunset")
 TESTED = sorted(name for name, row in {**PRIMITIVES, **FUSED}.items()
                 if row.accuracy is not Accuracy.NUMPY and name not in {
-                    "fault", "call", "part", "pack", "round_digits", "ufunc", "beyond_exact", "isnormal", *MEMORY_OPERATIONS}
+                    "fault", "call", "part", "pack", "round_digits", "low64", "ufunc", "beyond_exact", "isnormal", *MEMORY_OPERATIONS}
                 and (name not in RECORDS or RECORDS[name].on("wgsl") != ABSENT))
 
 

@@ -121,7 +121,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
                                    for v in arguments.positional], arguments.named)
     if str(getattr(fn, "__module__", "")).startswith("numpy"):
         refuse_texts(s, arguments, node)
-        arguments = arguments if fn in _FUNCTIONS else unsigned.as_ints(s, arguments)
+        if not isinstance(fn, np.ufunc) or fn not in _FUNCTIONS:
+            arguments = unsigned.as_ints(s, arguments)
     done = pandas_checks.call(s, fn, arguments, node)
     if done is None:
         done = numpy_functions.call(s, fn, arguments, node, is_pure)

@@ -20,7 +20,7 @@ TABLES = {
     "bools": (True, False, True),
     "both": (1, 2.5, True),
     "largest": (2**63 - 1, -(2**63), 0),
-    "too large": (2**63, 1, 2),
+    "too large": (2**64, 1, 2),
     "too small": (1, -(2**63) - 1, 2),
 }
 

@@ -229,7 +229,7 @@ def too_large_in_a_loop(p: int):
     if p > 0:
         return p
     for _ in range(1, 4):
-        return 9223372036854775810
+        return 18446744073709551626
     return 0
 
 
@@ -238,7 +238,7 @@ def nothing_fits(p: int):
         pass
     else:
         for _ in range(1, 4):
-            return 2 - -9223372036854775808
+            return 2 - -18446744073709551616
 
 
 CASES = [
