@@ -189,7 +189,7 @@ def _is_within(position: Position, size: int) -> bool:
     """All of a line are indices that count from the start: a slice has what is there, and no error."""
     if not isinstance(position, Line) or position.count <= 0:
         return True
-    return 0 <= min(position.first, position.last) and max(position.first, position.last) < size
+    return min(position.first, position.last) >= 0 and max(position.first, position.last) < size
 
 
 def _spread(found: Any, order: list[int], axes: int) -> Any:

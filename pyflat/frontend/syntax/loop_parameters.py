@@ -118,7 +118,7 @@ class Maker:
         return Array(store, np.arange(len(items)).reshape(shape.extent))
 
     def element(self, start: Abstract, kind: Kind, name: str) -> Abstract:
-        """A number of NumPy's. In a kernel its dtype is noted, without an operation, which would stand before the loop."""
+        """A number of NumPy's. In a kernel its dtype is noted; an operation would stand before the loop."""
         made = self.parameter(start, kind, name)
         if self.s.widths is None:
             return self.s.mark_numpy(made)
