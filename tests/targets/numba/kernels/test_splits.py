@@ -182,3 +182,23 @@ def test_a_fault_in_a_branch_that_runs_is_the_originals():
 
     assert_agree(roots, lambda: (x.copy(), np.zeros(20)))
     assert pyflat.twin(roots, target="numba")(np.abs(x), np.zeros(20)) is None
+
+
+def quotients(a, b):
+    b[:] = a // a
+
+
+def of_a_routine(a, out):
+    s = 0.0
+    squares = np.sum(a, axis=0)
+    for i in range(a.shape[1]):
+        s += math.exp(squares[i] * 0.01)
+        out[i] = s
+
+
+@pytest.mark.parametrize(("function", "make"), [
+    (quotients, lambda draw, size: (draw.integers(1, 9, size), np.zeros(size))),
+    (of_a_routine, lambda draw, size: (draw.normal(size=(3, size)), np.zeros(size))),
+])
+def test_arrays_that_a_routine_makes(function, make):
+    assert_agree_at_all_sizes(function, make)
