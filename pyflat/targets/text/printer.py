@@ -82,6 +82,8 @@ def _require_text(function: Function, dialect: Dialect) -> None:
 
 def _own_twin(spec: Specialised, dialect: Dialect, name: str) -> str | None:
     """The text of a function that is its own twin, None for any other."""
+    if _beyond_lanes(spec):
+        return None
     outside, seen = _captured_numbers(spec)
     free = free_names(spec, dialect, {n: constant.value for n, constant in outside.items()}, seen)
     if free is None:
@@ -118,7 +120,7 @@ def globals_needed(spec: Specialised) -> dict[str, Any]:
 def _captured_numbers(spec: Specialised) -> tuple[dict[str, Const], frozenset[str]]:
     """The captured names of the function itself that were read as numbers, with their values; and the constants
     of modules (`math.pi`) that really had the value of that name."""
-    matcher = SourceMatcher(spec.captured.module, DIALECTS["neutral"], (), _assigned(spec))
+    matcher = SourceMatcher(spec.captured.module, DIALECTS["neutral"], (), _assigned(spec) | _beyond_lanes(spec))
     seen: set[str] = set()
     for item in walk(spec.function.body):
         for op in item.ops if isinstance(item, Block) else ():
@@ -145,6 +147,11 @@ def _assigned(spec: Specialised) -> frozenset[str]:
     return spec.captured.stored.union(source.parameter_names(spec.captured.tree))
 
 
+def _beyond_lanes(spec: Specialised) -> frozenset[str]:
+    """Outer names of ints that no lane holds: a constant at their place is their residue, or something else."""
+    return frozenset(r.name for r in spec.guards.readings() if type(r.value) is int and kind_of(r.value) is None)
+
+
 class _Printer:
     """One printing of one function."""
 
@@ -159,7 +166,7 @@ class _Printer:
         self.known = {op.name for op in self.steps.operations() if op.name}
         self.known |= {variable for variable, _ in self.params.values()}
         self.known |= set(spec.arguments)
-        self.matcher = SourceMatcher(self.module, dialect, self.known, _assigned(spec))
+        self.matcher = SourceMatcher(self.module, dialect, self.known, _assigned(spec) | _beyond_lanes(spec))
         self.once = _read_once(function)
         self.sourced: set[Op] = set()
         self.lines_of = source.statement_lines(spec.captured.tree)

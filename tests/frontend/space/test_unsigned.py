@@ -14,6 +14,7 @@ import pyflat
 from tests.generator.outcomes import Raised, observe
 
 M = 0xFFFFFFFFFFFFFFFF
+BEYOND_LANES = 2**63
 TABLE = tuple((k * 0x9E3779B97F4A7C15 & M for k in range(16)))
 
 
@@ -384,3 +385,30 @@ def test_printed_texts_run() -> None:
     xs = np.array(EDGES)
     assert namespace["rot13_flat"](xs).tolist() == [rot13(x) for x in EDGES]
     assert "low64(" in pyflat.twin(rot13).show(kinds="i8")
+
+
+def quotient(x: int, y: int):
+    return (x & M) // y
+
+
+def folded(x: int):
+    return x ^ BEYOND_LANES
+
+
+def lambda_of(mask):
+    def rest(x: int, y: int):
+        return (x & mask) // y
+    return rest
+
+
+@pytest.mark.parametrize("fn", [quotient, folded, lambda_of(M)], ids=["global", "bits", "closure"])
+def test_a_printed_text_takes_no_residue_for_a_captured_int(fn: Callable[..., Any]) -> None:
+    """`M` in the text would be the constant that stands where the source has M."""
+    twin = pyflat.twin(fn)
+    rows = [(x, 3)[:fn.__code__.co_argcount] for x in (-1, 0, 5, 2**62)]
+    namespace: dict[str, Any] = {"__name__": "printed"}
+    exec(str(twin.show(target="numpy", faults=True, kinds=",".join(["i8"] * len(rows[0])))), namespace)
+    columns = list(map(np.array, zip(*rows, strict=True)))
+    suspect = np.broadcast_to(namespace[twin.__name__.replace("_flat", "_suspect")](*columns), len(rows))
+    got = namespace[twin.__name__](*columns)
+    assert all(suspect[k] or int(got[k]) == fn(*row) for k, row in enumerate(rows))
