@@ -1,7 +1,7 @@
 """Random kernels against their originals: `python -m benchmarks.kernels --programs 20000 --seed 0 --target numpy`.
 
-Each kernel is called with several sets of arguments, twice with each, and compared in all that a caller can see: bits
-of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
+Each kernel is called with several sets of arguments, three times with each, and compared in all that a caller can see:
+bits of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
 refusal, counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when
 a difference was found.
 """

@@ -154,7 +154,7 @@ def watch(call: Run, arguments: tuple[Any, ...], mode: str, path: str) -> Seen:
 
 
 def check_kernel(kernel: Kernel, target: str, ignored: Sequence[str] = (), limit: float = 60.0) -> Outcome:
-    """Compare on every set of arguments, twice in a row; `ignored` are parts that may differ."""
+    """Compare on every set of arguments, three times in a row (the third call has a plan); `ignored` are parts that may differ."""
     outcome = Outcome()
     with loaded(kernel.source) as original:
         twin = pyflat.twin(original).with_options(target=target)
@@ -180,7 +180,7 @@ def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome
         outcome.slow = True
         return
     before = len(outcome.refusals)
-    for call in (1, 2):
+    for call in (1, 2, 3):
         try:
             with time_limit(limit):
                 got = watch(twin, inputs.arguments(), inputs.mode, path)
