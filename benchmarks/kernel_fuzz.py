@@ -32,6 +32,7 @@ class Totals:
     sets: int = 0
     raising: int = 0
     warning: int = 0
+    vain: int = 0
     failures: int = 0
     reasons: collections.Counter[str] = field(default_factory=collections.Counter)
     """The first refusal of each kernel that had one."""
@@ -43,6 +44,7 @@ class Totals:
         self.sets += outcome.sets
         self.raising += outcome.raising
         self.warning += outcome.warning
+        self.vain += outcome.vain
         self.failures += bool(outcome.failures)
         self.reasons.update(outcome.refusals[:1])
 
@@ -50,7 +52,7 @@ class Totals:
         sets = max(1, self.sets)
         return (f"{self.kernels:,} kernels in {seconds:.0f} s ({self.kernels / max(seconds, 1e-9):.1f}/s), "
                 f"{self.sets:,} sets of arguments compared ({self.raising / sets:.0%} raise, "
-                f"{self.warning / sets:.0%} warn); "
+                f"{self.warning / sets:.0%} warn, {self.vain / sets:.1%} run the original without need); "
                 f"refused {self.refused:,} ({self.refused / max(1, self.kernels):.1%}); left out as slow {self.slow}; "
                 f"failures {self.failures}")
 

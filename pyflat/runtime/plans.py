@@ -132,8 +132,8 @@ class Plans:
         self.others: tuple[Entry, ...] = ()
 
     def find(self, twin: Planned, given: tuple[Any, ...], out: Any) -> Any:
-        """The result of another plan than the first, Ellipsis where none of them makes this call. `given` has a value for
-        each parameter."""
+        """The result of another plan than the first, Ellipsis where none of them makes this call. `given` has a value
+        for each parameter."""
         for entry in self.others:
             found = entry(given, out)
             if found is not ...:

@@ -74,6 +74,8 @@ class Outcome:
     """Sets of arguments that were compared."""
     raising: int = 0
     warning: int = 0
+    vain: int = 0
+    """Sets of arguments with which the original runs, though it neither raises nor warns."""
     slow: bool = False
 
 
@@ -179,7 +181,7 @@ def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome
     except Slow:
         outcome.slow = True
         return
-    before = len(outcome.refusals)
+    before, replayed = len(outcome.refusals), _replayed(twin)
     for call in (1, 2, 3):
         try:
             with time_limit(limit):
@@ -203,6 +205,11 @@ def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome
         outcome.sets += 1
         outcome.raising += expected.error is not None
         outcome.warning += bool(expected.warned)
+        outcome.vain += not expected.error and not expected.warned and _replayed(twin) > replayed
+
+
+def _replayed(twin: Run) -> int:
+    return int(getattr(getattr(twin, "stats", None), "replayed", 0))
 
 
 def refusal(error: FlattenError) -> str:

@@ -118,6 +118,12 @@ def supported() -> bool:
             and all(kind.from_address(id(number) + NUMBER).value == number for number, kind in numbers))
 
 
+def address_of(array: Any) -> int:
+    """Where the elements of an array are; `array.ctypes.data` takes a microsecond."""
+    found = ctypes.c_size_t.from_address(id(array) + DATA).value if supported() else array.ctypes.data
+    return int(found)
+
+
 class _Definition(ctypes.Structure):
     """PyMethodDef."""
 
@@ -246,7 +252,8 @@ class _Writer:
         with counted(b, k, rolled=True) as other:
             begin, length = (self._load(self._behind(place, other)) for place in (self.starts, self.sizes))
             before = b.icmp_unsigned("<=", b.add(begin, length), start)
-            self._need(b.or_(before, b.icmp_unsigned("<=", b.add(start, bytes_), begin)))
+            after = b.icmp_unsigned("<=", b.add(start, bytes_), begin)
+            self._need(b.or_(before, after))
 
     def _slot(self, value: Any) -> None:
         """The next word that the kernel gets."""

@@ -21,7 +21,7 @@ from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
-from pyflat.targets.numba.kernels.boxed import ARRAY, INTEGER, RAW, SAME, TRUTH, Given, boxed
+from pyflat.targets.numba.kernels.boxed import ARRAY, INTEGER, RAW, SAME, TRUTH, Given, address_of, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
 from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, argument_slots
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
@@ -46,9 +46,9 @@ class _Call:
     raised: int = 0
 
     def keep(self, array: Any) -> int:
-        address = array.ctypes.data or id(array)
+        address = address_of(array) or id(array)
         self.made[address] = array
-        return int(address)
+        return address
 
 
 class _Calls:
@@ -71,7 +71,7 @@ class _Calls:
         call = self._open[number]
         dtype, rank = call.sites[site >> 1]
         try:
-            extents = tuple((ctypes.c_int64 * rank).from_address(shape)) if rank else ()
+            extents = _extents(rank).from_address(shape)[:] if rank else ()
             return call.keep((np.zeros if site & 1 else np.empty)(extents, dtype))
         except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
             call.errors.append(error)
@@ -98,6 +98,11 @@ class _Calls:
             return 0
         finally:
             clear(_WATCHED)
+
+
+@cache
+def _extents(rank: int) -> Any:
+    return ctypes.c_int64 * rank
 
 
 _calls = _Calls()
@@ -228,7 +233,7 @@ class NumbaKernel:
             value = arguments[slot.name]
             match slot.what:
                 case "pointer":
-                    block[number] = value.ctypes.data
+                    block[number] = address_of(value)
                 case "extent":
                     block[number] = value.shape[slot.axis]
                 case "stride":
