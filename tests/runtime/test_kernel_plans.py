@@ -144,6 +144,63 @@ def test_the_third_call_is_short(calls, name):
     calls(function).learn(make)
 
 
+def rows(a, out):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, j] = 2.0 * a[i, j] - j
+
+
+def sheet(n=4, m=6):
+    return np.arange(n * m, dtype=float).reshape(n, m)
+
+
+LAYOUTS = {
+    "a column": (smooth, lambda: (sheet(8, 3)[:, 1], np.zeros(8))),
+    "every other element": (smooth, lambda: (numbers(16)[::2], np.zeros(8))),
+    "backwards": (smooth, lambda: (numbers()[::-1], np.zeros(8)[::-1])),
+    "a column that is written": (smooth, lambda: (numbers(), sheet(8, 3)[:, 2])),
+    "columns side by side": (rows, lambda: (sheet()[:, 1:3], np.zeros((4, 2)))),
+    "Fortran's order": (rows, lambda: (np.asfortranarray(sheet()), np.zeros((4, 6)))),
+    "both in Fortran's order": (rows, lambda: (np.asfortranarray(sheet()), np.asfortranarray(np.zeros((4, 6))))),
+    "a corner, backwards": (rows, lambda: (sheet()[2::-1, ::-2], np.zeros((3, 3)))),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_calls_with_gaps_are_short(calls, name):
+    function, make = LAYOUTS[name]
+    calls(function).learn(make)
+
+
+GAPS = {
+    "other columns": lambda: (sheet()[:, 2:4], np.zeros((4, 2))),
+    "other strides": lambda: (sheet()[:, 0:4:2], np.zeros((4, 2))),
+    "no gaps": lambda: (sheet(4, 2), np.zeros((4, 2))),
+    "one row": lambda: (sheet()[:1, 1:3], np.zeros((1, 2))),
+    "two axes that are one": lambda: (np.broadcast_to(numbers(2), (4, 2)), np.zeros((4, 2))),
+    "elements that are shared": lambda: (np.lib.stride_tricks.sliding_window_view(numbers(5), 2), np.zeros((4, 2))),
+    "one within the other": lambda: (lambda a: (a[:, :2], a[:, 1:3]))(sheet()),
+    "columns of one sheet": lambda: (lambda a: (a[:, :2], a[:, 2:4]))(sheet()),
+    "turned": lambda: (sheet(2, 4).T, np.zeros((4, 2))),
+    "nothing": lambda: (sheet()[:0, 1:3], np.zeros((0, 2))),
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+def test_what_is_unusual_about_gaps(calls, name):
+    made = calls(rows)
+    made.learn(lambda: (sheet()[:, 1:3], np.zeros((4, 2))))
+    for _ in range(3):
+        made.check(GAPS[name])
+    made.check(lambda: (sheet()[:, 1:3], np.zeros((4, 2))))
+
+
+def test_what_lies_in_gaps_is_not_put_back(calls):
+    made = calls(shares)
+    for _ in range(4):
+        assert not made.is_short(lambda: (np.arange(12).reshape(6, 2)[:, 1], 3))
+
+
 def reversed_output():
     return numbers(), np.zeros(8)[::-1]
 
