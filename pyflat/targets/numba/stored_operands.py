@@ -26,7 +26,7 @@ from pyflat.targets.numba.kernel import MOST_STRAIGHT, Kernel, arms_waited, choo
 Stored = tuple[str, ...]
 """For each parameter the dtype that a kernel reads it from, "" where that is the lanes' own; empty where all are."""
 
-WORTH = 60.0
+WORTH = 100.0
 """Adds of a register: a function that costs more for each operand to convert does not gain by a kernel of its own."""
 
 MOST_KERNELS = 4
