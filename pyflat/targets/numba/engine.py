@@ -59,6 +59,7 @@ from pyflat.targets.numba.stored_operands import (
     cost_of_lanes,
     dtypes_of,
     intervals_of,
+    keeps_lanes,
     stored_of,
 )
 from pyflat.targets.numba.symbols import Symbols, notes_on, symbols_of
@@ -402,6 +403,8 @@ class NumbaEngine:
 
     def _made(self, role: str, pattern: Pattern, read: Stored) -> CompiledKernel:
         with room_to_recurse(self.fused):
+            if read and keeps_lanes(self.kernels.of(role), processor().vector_bytes):
+                return self._compile(role, pattern)
             made, symbols = compile_kernel(self.kernels.of(role, read), pattern, read)
         kept_as = made.code.kept_as
         if self.shelf is not None and kept_as is not None and (found := notes_on(symbols)) is not None:
@@ -499,8 +502,7 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     if checked and (count > STORED_MASK or fused.form == "masked"):
         kernels = Kernels(lambda: fused, checked, "values")
     known, values = dtypes(fused.floats), kernels.of("values")
-    cost = cost_of_lanes(values, processor().vector_bytes)
-    return NumbaEngine(kernels, _facts_of(values), tuple(known[root.kind] for root in roots), cost)
+    return NumbaEngine(kernels, _facts_of(values), tuple(known[root.kind] for root in roots), cost_of_lanes(values))
 
 
 def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumbaEngine:

@@ -33,16 +33,17 @@ MOST_KERNELS = 4
 """For each pattern of uniform arguments: combinations of dtypes that get a kernel."""
 
 
-def cost_of_lanes(kernel: Kernel, vector_bytes: int) -> float:
-    """What a kernel computes for a register of lanes, in adds; infinite where nothing is read as stored: lanes that
-    leave a loop, or wait for each other, are kept as lanes, and much computing hides conversions."""
+def cost_of_lanes(kernel: Kernel) -> float:
+    """What a kernel computes for a register of lanes, in adds; infinite where nothing is read as stored."""
     if kernel.size > MOST_STRAIGHT or has_loop(list(kernel.items)):
         return math.inf
-    cost = sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
-    if cost > WORTH * len(kernel.params):
-        return math.inf
+    return sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
+
+
+def keeps_lanes(kernel: Kernel, vector_bytes: int) -> bool:
+    """Whether a kernel is for lanes alone: those that wait for each other are kept in memory as lanes."""
     shape = choose_shape(kernel, vector_bytes)
-    return math.inf if shape.width == 1 or arms_waited(kernel, shape) else cost
+    return shape.width == 1 or arms_waited(kernel, shape) > 0
 
 
 def stored_of(cost: float, lanes: Sequence[np.dtype[Any]], given: Sequence[np.dtype[Any] | None]) -> Stored:
