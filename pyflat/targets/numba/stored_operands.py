@@ -52,7 +52,7 @@ def stored_of(cost: float, lanes: Sequence[np.dtype[Any]], given: Sequence[np.dt
         return ()
     found = tuple([dtype.str if dtype is not None and dtype != lane and _is_extended(dtype) else ""
                    for dtype, lane in zip(given, lanes, strict=True)])
-    return found if cost <= WORTH * sum(map(bool, found)) else ()
+    return found if any(found) and cost <= WORTH * sum(map(bool, found)) else ()
 
 
 def dtypes_of(params: Sequence[Param], stored: Stored) -> Mapping[Param, np.dtype[Any]]:
