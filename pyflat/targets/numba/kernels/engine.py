@@ -18,17 +18,9 @@ from pyflat.functions.locks import translating
 from pyflat.ir.memory import ArrayArgument, overlaps_itself
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
-from pyflat.targets.numba.kernels.emit import (
-    CONTIGUOUS,
-    ENTRY,
-    FAULTED,
-    OVERLAPPING,
-    ROWS,
-    STRIDED,
-    WARNED,
-    KernelCode,
-    argument_slots,
-)
+from pyflat.targets.numba.kernels.emit import KernelCode
+from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, argument_slots
+from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
@@ -120,7 +112,7 @@ class _Code:
         self.call = _PROTOTYPE(self.machine.address)
         self.kept = sum(code.kept)
         """Numbers behind the results that mean nothing."""
-        dtypes = {name: place.dtype for name, place in code.places.items()}
+        dtypes = {name: place.dtype for name, place in code.places.of.items()}
         self.sites = [routine_site(op, dtypes) if op.opcode == "routine" else (op.attr("dtype"), len(op.args) - 1)
                       for op in code.sites]
 
