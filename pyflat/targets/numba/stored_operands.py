@@ -19,7 +19,7 @@ import numpy as np
 
 from pyflat.analysis.intervals import Interval
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Param
+from pyflat.ir.nodes import Param, Value
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.kernel import MOST_STRAIGHT, Kernel, arms_waited, choose_shape
 
@@ -60,9 +60,9 @@ def dtypes_of(params: Sequence[Param], stored: Stored) -> Mapping[Param, np.dtyp
     return {param: np.dtype(name) for param, name in zip(params, stored, strict=False) if name}
 
 
-def intervals_of(stored: Mapping[Param, np.dtype[Any]]) -> Mapping[Param, Interval]:
+def intervals_of(stored: Mapping[Param, np.dtype[Any]]) -> Mapping[Value, Interval]:
     """Where ints of these dtypes lie."""
-    limits = {param: np.iinfo(dtype) for param, dtype in stored.items() if dtype.kind in "iu"}
+    limits: dict[Value, np.iinfo[Any]] = {param: np.iinfo(dtype) for param, dtype in stored.items() if dtype.kind in "iu"}
     return {param: Interval(int(each.min), int(each.max)) for param, each in limits.items()}
 
 
