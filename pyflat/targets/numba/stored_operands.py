@@ -62,8 +62,8 @@ def dtypes_of(params: Sequence[Param], stored: Stored) -> Mapping[Param, np.dtyp
 
 def intervals_of(stored: Mapping[Param, np.dtype[Any]]) -> Mapping[Value, Interval]:
     """Where ints of these dtypes lie."""
-    limits: dict[Value, np.iinfo[Any]] = {param: np.iinfo(dtype) for param, dtype in stored.items() if dtype.kind in "iu"}
-    return {param: Interval(int(each.min), int(each.max)) for param, each in limits.items()}
+    limits = [(param, np.iinfo(dtype)) for param, dtype in stored.items() if dtype.kind in "iu"]
+    return {param: Interval(int(each.min), int(each.max)) for param, each in limits}
 
 
 def _is_extended(dtype: np.dtype[Any]) -> bool:
