@@ -606,7 +606,7 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="targets/numba/test_stored_operands.py", numba=True),
     *_of("stored operands", "targets/numba/engine.py",
          ("each combination of dtypes gets a kernel", "NumbaEngine._read",
-          "others < MOST_KERNELS or (role, pattern, read) in self._compiled", "True"),
+          "others < MOST_KERNELS or (role, pattern, read) in known", "True"),
          ("lanes that wait are read as stored", "NumbaEngine._made",
           "read and keeps_lanes(self.kernels.of(role), processor().vector_bytes)", "False"),
          tests="targets/numba/test_stored_operands.py", numba=True),

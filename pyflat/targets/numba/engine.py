@@ -361,8 +361,9 @@ class NumbaEngine:
         if role != "values" or self.cost == math.inf:
             return ()
         read = stored_of(self.cost, self.facts.operands[0], given)
-        others = sum(bool(each[2]) and each[1] == pattern for each in self._compiled)
-        return read if others < MOST_KERNELS or (role, pattern, read) in self._compiled else ()
+        known = tuple(self._compiled)  # another thread may add some
+        others = sum(bool(each[2]) and each[1] == pattern for each in known)
+        return read if others < MOST_KERNELS or (role, pattern, read) in known else ()
 
     def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         """The same, with the results written into these arrays; gives the mask."""
