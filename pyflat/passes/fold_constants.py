@@ -21,8 +21,9 @@ operation keeps name, origin and statement.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from pyflat.analysis.intervals import Intervals
+from pyflat.analysis.intervals import Interval, Intervals
 from pyflat.ir.build import undefined
 from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import LoopParts, join_parts, take_apart
@@ -37,26 +38,29 @@ from pyflat.passes.rules.identities import simplify
 from pyflat.passes.rules.logic import is_undefined
 
 
-def fold_constants(fn: Function, *, fold_elementary: bool = True) -> Function:
+def fold_constants(fn: Function, *, fold_elementary: bool = True, known: Mapping[Value, Interval] | None = None
+                   ) -> Function:
     """`fn` in flat or masked form with known operations folded; `fn` itself when there are none.
 
     `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
-    to the target, whose own functions may differ in the last digits.
+    to the target, whose own functions may differ in the last digits. `known` says where parameters lie.
     """
-    items = _Folder(fold_elementary, fn.floats).folded(fn.body)
+    items = _Folder(fold_elementary, fn.floats, known or {}).folded(fn.body)
     return fn if same_ops(items, fn.body) else with_body(fn, items)
 
 
 class _Folder:
     """Appends simplified operations to `ops`; `mapped` says what became of the old ones."""
 
-    def __init__(self, fold_elementary: bool, floats: FloatFormat):
+    def __init__(self, fold_elementary: bool, floats: FloatFormat, known: Mapping[Value, Interval]):
         exact = {Accuracy.EXACT, Accuracy.LIBM} if fold_elementary else {Accuracy.EXACT}
         self.foldable = exact
         self.ops: list[Op] = []
         self.mapped: dict[Value, Value] = {}
         self.floats = floats
         self.intervals = Intervals(floats=floats)
+        for value, interval in known.items():
+            self.intervals.narrow(value, interval)
         self.keys = Keys()
         self.made: dict[Key, Op] = {}
         self.unlisted: list[Op] = []

@@ -34,6 +34,7 @@ from pyflat.passes import (
 from pyflat.passes.record import Construct, Pass, constructs_in
 
 if TYPE_CHECKING:
+    from pyflat.analysis.intervals import Interval
     from pyflat.passes.fold_calls import Evaluate
 
 LEAST_ROUNDS = 64
@@ -94,6 +95,11 @@ def engine(max_trips: int | None = None) -> Pipeline:
     if max_trips is None:
         return (gather_suspects.PASS,)
     return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=True)
+
+
+def within(known: Mapping[Value, Interval]) -> Pipeline:
+    """Of what an engine runs, where its parameters are known to lie in intervals."""
+    return fold_constants.PASS.bind(known=known), share_subexpressions.PASS, prune_dead.PASS
 
 
 def dataflow(hoist_leaving: Pass) -> Pipeline:

@@ -40,6 +40,7 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "ENDING": (pipelines.ENDING, TOTAL),
     "engine": (pipelines.engine(), TOTAL),
     "engine, limited": (pipelines.engine(100), TOTAL),
+    "within": (pipelines.within({}), TOTAL),
     "dataflow": (pipelines.dataflow(HOIST_LEAVING), frozenset()),
     "shader": (pipelines.shader(100, loops=False), STRAIGHT),
     "shader, with loops": (pipelines.shader(100, loops=True), TOTAL),

@@ -29,6 +29,12 @@ _HALF_SHIFT, _HALF_SCALE = 13, 2.0**112
 """The bits of a float16 but its sign, moved to where float32 has them, and what that number is to be multiplied by."""
 
 
+def copying(stored: np.dtype[Any]) -> int:
+    """The address of the function that brings elements of a dtype together as they are."""
+    whole = np.dtype(f"u{stored.itemsize}")
+    return conversion(whole, whole)
+
+
 def conversion(stored: np.dtype[Any], lane: np.dtype[Any]) -> int:
     """The address of the function for elements of one dtype, and lanes of another; valid as long as the process."""
     return _compiled(stored.newbyteorder("=").str, not stored.isnative, lane.str).address
@@ -46,7 +52,7 @@ class _Conversion:
     def __init__(self, stored: np.dtype[Any], swapped: bool, lane: np.dtype[Any]):
         self.stored, self.swapped, self.lane = stored, swapped, lane
         self.element = ir.IntType(8 * stored.itemsize)
-        self.result = {"b": I8, "i": I64, "f": F64 if lane.itemsize == 8 else F32}[lane.kind]
+        self.result = {"b": I8, "i": I64, "f": F64 if lane.itemsize == 8 else F32}.get(lane.kind, self.element)
         module = ir.Module("pyflat")
         self.function = ir.Function(module, ir.FunctionType(I8, [POINTER, POINTER, I64, I64]), "convert")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
@@ -91,25 +97,9 @@ class _Conversion:
 
     def _lanes(self, bits: Any, width: int) -> Any:
         """Elements, as integers of their size, as lanes."""
-        builder, result = self.builder, _wide(self.result, width)
-        if self.swapped:
-            bits = self._call(f"llvm.bswap.{suffix(bits.type)}", bits)
-        match self.stored.kind:
-            case "b":
-                return bits
-            case "i":
-                return builder.sext(bits, result) if bits.type != result else bits
-            case "u" if self.stored.itemsize == 8:
-                return self._within_int64(bits, width)
-            case "u":
-                return builder.zext(bits, result)
-        if self.stored.itemsize == 2:
-            number = self._from_half(bits, width)
-        else:
-            number = builder.bitcast(bits, _wide(F32 if self.stored.itemsize == 4 else F64, width))
-        if number.type == result:
-            return number
-        return (builder.fpext if self.stored.itemsize < self.lane.itemsize else builder.fptrunc)(number, result)
+        if self.stored.kind == "u" and self.lane.kind == "i" and self.stored.itemsize == 8:
+            return self._within_int64(_swapped(self.builder, bits) if self.swapped else bits, width)
+        return as_lanes(self.builder, bits, self.stored, self.result, width, swapped=self.swapped)
 
     def _within_int64(self, bits: Any, width: int) -> Any:
         builder, none = self.builder, _constant(I64, 0, width)
@@ -119,26 +109,52 @@ class _Conversion:
         builder.store(builder.or_(builder.load(self.beyond, typ=I8), builder.zext(found, I8)), self.beyond)
         return builder.select(beyond, none, bits)
 
-    def _from_half(self, bits: Any, width: int) -> Any:
-        """float16 as float32, without the instruction that not all processors have: the exponent is scaled, which
-        makes numbers of the subnormal ones too; infinities and nan get their own exponent."""
-        builder, wide = self.builder, ir.IntType(32)
 
-        def both(name: str, value: Any, number: int) -> Any:
-            return getattr(builder, name)(value, _constant(wide, number, width))
+def as_lanes(builder: ir.IRBuilder, bits: Any, stored: np.dtype[Any], lane: ir.Type, width: int, *, swapped: bool
+             ) -> Any:
+    """Elements of a dtype that are `width` integers of its size, as lanes of an LLVM type; not those of uint64."""
+    result = _wide(lane, width)
+    if swapped:
+        bits = _swapped(builder, bits)
+    match stored.kind:
+        case "i" if bits.type != result:
+            return builder.sext(bits, result)
+        case "u" if bits.type != result:
+            return builder.zext(bits, result)
+        case "b" | "i" | "u":
+            return bits
+    if stored.itemsize == 2:
+        number = _from_half(builder, bits, width)
+    else:
+        number = builder.bitcast(bits, _wide(F32 if stored.itemsize == 4 else F64, width))
+    if number.type == result:
+        return number
+    return (builder.fpext if lane == F64 else builder.fptrunc)(number, result)
 
-        whole = builder.zext(bits, _wide(wide, width))
-        moved = both("shl", both("and_", whole, 0x7FFF), _HALF_SHIFT)
-        scaled = builder.fmul(builder.bitcast(moved, _wide(F32, width)), _constant(F32, _HALF_SCALE, width))
-        special = builder.icmp_unsigned(">=", moved, _constant(wide, 0x7C00 << _HALF_SHIFT, width))
-        number = builder.select(special, both("or_", moved, 0x7F800000), builder.bitcast(scaled, whole.type))
-        sign = both("shl", both("and_", whole, 0x8000), 16)
-        return builder.bitcast(builder.or_(number, sign), _wide(F32, width))
 
-    def _call(self, name: str, value: Any) -> Any:
-        module = self.function.module
-        known = module.globals.get(name) or ir.Function(module, ir.FunctionType(value.type, [value.type]), name)
-        return self.builder.call(known, [value])
+def _swapped(builder: ir.IRBuilder, bits: Any) -> Any:
+    """In the other byte order."""
+    name = f"llvm.bswap.{suffix(bits.type)}"
+    module = builder.module
+    known = module.globals.get(name) or ir.Function(module, ir.FunctionType(bits.type, [bits.type]), name)
+    return builder.call(known, [bits])
+
+
+def _from_half(builder: ir.IRBuilder, bits: Any, width: int) -> Any:
+    """float16 as float32, without the instruction that not all processors have: the exponent is scaled, which makes
+    numbers of the subnormal ones too; infinities and nan get their own exponent."""
+    wide = ir.IntType(32)
+
+    def both(name: str, value: Any, number: int) -> Any:
+        return getattr(builder, name)(value, _constant(wide, number, width))
+
+    whole = builder.zext(bits, _wide(wide, width))
+    moved = both("shl", both("and_", whole, 0x7FFF), _HALF_SHIFT)
+    scaled = builder.fmul(builder.bitcast(moved, _wide(F32, width)), _constant(F32, _HALF_SCALE, width))
+    special = builder.icmp_unsigned(">=", moved, _constant(wide, 0x7C00 << _HALF_SHIFT, width))
+    number = builder.select(special, both("or_", moved, 0x7F800000), builder.bitcast(scaled, whole.type))
+    sign = both("shl", both("and_", whole, 0x8000), 16)
+    return builder.bitcast(builder.or_(number, sign), _wide(F32, width))
 
 
 def _wide(element: ir.Type, width: int) -> ir.Type:

@@ -350,7 +350,7 @@ class Emitter:
 
 def size_of(element: ir.Type) -> int:
     """Bytes of an element in memory."""
-    return {I8: 1, I32: 4, F32: 4}.get(element, 8)
+    return element.width // 8 if isinstance(element, ir.IntType) else 4 if element == F32 else 8
 
 
 def _scalar(type_: ir.Type) -> ir.Type:

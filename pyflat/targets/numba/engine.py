@@ -33,10 +33,11 @@ from pyflat.ir.print import format_function
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
+from pyflat.passes.pipelines import run, within
 from pyflat.targets import threads
 from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.arms import kept_plans
-from pyflat.targets.numba.conversions import conversion
+from pyflat.targets.numba.conversions import conversion, copying
 from pyflat.targets.numba.feed import LANES, feed_address
 from pyflat.targets.numba.jit import (
     MAX_OPERANDS,
@@ -52,6 +53,15 @@ from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, wr
 from pyflat.targets.numba.layouts import caller
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
+from pyflat.targets.numba.stored_operands import (
+    MOST_KERNELS,
+    Stored,
+    cost_of_lanes,
+    dtypes_of,
+    intervals_of,
+    keeps_lanes,
+    stored_of,
+)
 from pyflat.targets.numba.symbols import Symbols, notes_on, symbols_of
 from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
@@ -90,7 +100,8 @@ class KernelFacts(NamedTuple):
 
 def _facts_of(kernel: Kernel) -> KernelFacts:
     known, items = dtypes(kernel.floats), list(kernel.items)
-    inputs, results = (tuple(known[value.kind].str for value in values) for values in (kernel.params, kernel.roots))
+    inputs = tuple(kernel.stored.get(param, known[param.kind]).str for param in kernel.params)
+    results = tuple(known[root.kind].str for root in kernel.roots)
     return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
 
 
@@ -98,10 +109,10 @@ class CompiledKernel:
     """A kernel's machine code for one pattern of uniform arguments, and for each combination of dtypes that was met a
     way to call it. Only the code takes long to make."""
 
-    __slots__ = ("_calls", "_pattern", "code", "facts", "step")
+    __slots__ = ("_calls", "_pattern", "_read", "code", "facts", "step")
 
-    def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode):
-        self.facts, self._pattern, self.code = facts, pattern, code
+    def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode, read: Stored = ()):
+        self.facts, self._pattern, self.code, self._read = facts, pattern, code, read
         self.step = max(CALL_WORK // (facts.size + 1), 1)
         """Lanes in one call, so that Python gets to see Ctrl-C."""
         self._calls: dict[tuple[np.dtype[Any], ...], _KernelCall] = {}
@@ -119,7 +130,7 @@ class CompiledKernel:
             inputs, code = [*arrays, np.dtype(np.int64)], packed(code.address, self._pattern, len(results))
         if not _fit_a_ufunc(inputs, results):
             return None
-        state = _state_for(stored, lanes, len(results))
+        state = _state_for(stored, lanes, self._read, len(results))
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
         own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
         walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
@@ -127,7 +138,7 @@ class CompiledKernel:
                            len(results) - len(dtypes), ufunc, walk, blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
-        return _KernelCall(self.code, stored, *self.facts.operands)
+        return _KernelCall(self.code, stored, *self.facts.operands, self._read)
 
     def stop(self, stopped: bool) -> None:
         """Make all that run this kernel leave their loops, or let them run again."""
@@ -156,8 +167,8 @@ class _KernelCall:
     __slots__ = ("_call", "_native", "_ufunc", "state")
 
     def __init__(self, code: MachineCode, stored: Sequence[np.dtype[Any]], lanes: list[np.dtype[Any]],
-                 results: list[np.dtype[Any]]):
-        self.state = _state_for(stored, lanes, len(results))
+                 results: list[np.dtype[Any]], read: Stored):
+        self.state = _state_for(stored, lanes, read, len(results))
         native = [dtype.newbyteorder("=") for dtype in stored]
         self._native = [None if dtype.isnative else own for dtype, own in zip(stored, native, strict=True)]
         self._call: Any
@@ -198,10 +209,11 @@ def _fit_a_ufunc(inputs: Sequence[object], results: Sequence[object]) -> bool:
     return bool(inputs) and bool(results) and len(inputs) + len(results) <= MAX_OPERANDS
 
 
-def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]], results: int) -> SharedState:
+def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]], read: Stored, results: int
+               ) -> SharedState:
     """A state with what brings and converts the operands of a kernel. Results are stored as they are computed."""
-    conversions = [LANES if dtype == lane else conversion(dtype, lane)
-                   for dtype, lane in zip(stored, lanes, strict=True)]
+    conversions = [copying(dtype) | LANES if name else LANES if dtype == lane else conversion(dtype, lane)
+                   for dtype, lane, name in zip(stored, lanes, read or [""] * len(lanes), strict=True)]
     return SharedState(feed_address(), [*conversions, *[LANES] * results])
 
 
@@ -229,13 +241,13 @@ class KernelEntry:
     """Where scalars are packed: `call` takes the arrays and then a block's address."""
 
 
-def compile_kernel(kernel: Kernel, pattern: Pattern) -> tuple[CompiledKernel, Symbols]:
+def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = ()) -> tuple[CompiledKernel, Symbols]:
     """The machine code of a kernel for one pattern of uniform arguments, and what it names."""
     cpu = processor()
     with kept_plans():
         text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
     code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
-    return CompiledKernel(_facts_of(kernel), pattern, code), symbols
+    return CompiledKernel(_facts_of(kernel), pattern, code, read), symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,28 +273,32 @@ class Kernels:
 
     def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None):
         self._function, self._checked, self.mask = function, checked, mask
-        self._made: dict[str, Kernel] = {}
+        self._made: dict[tuple[str, Stored], Kernel] = {}
 
     @property
     def fused(self) -> Function:
         return self._function()
 
-    def of(self, role: str) -> Kernel:
-        if role not in self._made:
-            self._made[role] = self._cut(role)
-        return self._made[role]
+    def of(self, role: str, read: Stored = ()) -> Kernel:
+        """The kernel of a role, for lanes as they are, or read from other dtypes."""
+        if (role, read) not in self._made:
+            self._made[role, read] = self._cut(role, read)
+        return self._made[role, read]
 
-    def _cut(self, role: str) -> Kernel:
+    def _cut(self, role: str, read: Stored) -> Kernel:
         fused = self.fused
+        stored = dtypes_of(fused.params, read)
+        fused = run(fused, within(intervals_of(stored))) if stored else fused
         *roots, suspect = results_of(fused)
         params, floats = tuple(fused.params), fused.floats
         if role == "mask":
             return Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
-        items = tuple(sliced(fused.body, [*roots, suspect] if self._checked else roots))
-        if not self._checked:
-            return Kernel(params, items, tuple(roots), None, floats)
-        stored = (*roots, suspect) if self.mask == "values" and role == "values" else tuple(roots)
-        return Kernel(params, items, stored, suspect, floats)
+        checked = self._checked and not _is_false(suspect)
+        items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
+        if not checked:
+            return Kernel(params, items, tuple(roots), None, floats, stored)
+        written = (*roots, suspect) if self.mask == "values" and role == "values" else tuple(roots)
+        return Kernel(params, items, written, suspect, floats, stored)
 
 
 @dataclass(slots=True)
@@ -293,12 +309,14 @@ class NumbaEngine:
     facts: KernelFacts
     """Of the kernel of the values."""
     dtypes: tuple[np.dtype[Any], ...]
+    cost: float = math.inf
+    """Of a register of lanes in that kernel, in adds (`stored_operands`)."""
     shelf: Shelf | None = None
     """Where machine code is kept for another process."""
     pace: float = math.inf
     """Seconds that a lane has taken, as far as that was measured."""
     shares: ClassVar[bool] = True
-    _compiled: dict[tuple[str, Pattern], CompiledKernel] = field(default_factory=dict)
+    _compiled: dict[tuple[str, Pattern, Stored], CompiledKernel] = field(default_factory=dict)
 
     @property
     def fused(self) -> Function:
@@ -316,7 +334,8 @@ class NumbaEngine:
 
     def to_keep(self) -> dict[str, Any]:
         """What `restored` takes, as JSON has it."""
-        return {"facts": self.facts, "dtypes": [dtype.str for dtype in self.dtypes], "mask": self.kernels.mask}
+        return {"facts": self.facts, "dtypes": [dtype.str for dtype in self.dtypes], "mask": self.kernels.mask,
+                "cost": self.cost}
 
     def __call__(self, lanes: Sequence[Operand], n: int) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Run `n` lanes: the result arrays, and the mask of suspect lanes or None when there is none.
@@ -330,12 +349,21 @@ class NumbaEngine:
     def prepare(self, lanes: Sequence[Operand]) -> None:
         """Compile the kernels that a run over lanes like these takes, that of the mask too."""
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
-        own = self.facts.operands[0]
-        stored = tuple([dtype if isinstance(lane, Spread) else lane.dtype
-                        for lane, dtype in zip(lanes, own, strict=True)])
         for role in dict.fromkeys(("values", self.kernels.mask)):
             if role is not None:
-                self._compile(role, pattern).prepare(stored)
+                compiled = self._compile(role, pattern, self._read(role, pattern, _arrays(lanes)))
+                own = compiled.facts.operands[0]
+                compiled.prepare(tuple([dtype if isinstance(lane, Spread) else lane.dtype
+                                        for lane, dtype in zip(lanes, own, strict=True)]))
+
+    def _read(self, role: str, pattern: Pattern, given: Sequence[np.dtype[Any] | None]) -> Stored:
+        """What a kernel for operands of these dtypes (None: a scalar) reads as it is stored."""
+        if role != "values" or self.cost == math.inf:
+            return ()
+        read = stored_of(self.cost, self.facts.operands[0], given)
+        known = tuple(self._compiled)  # another thread may add some
+        others = sum(bool(each[2]) and each[1] == pattern for each in known)
+        return read if others < MOST_KERNELS or (role, pattern, read) in known else ()
 
     def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
         """The same, with the results written into these arrays; gives the mask."""
@@ -352,8 +380,9 @@ class NumbaEngine:
     def _run(self, role: Role, lanes: Sequence[Operand], n: int, outputs: list[np.ndarray]) -> bool:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
-        compiled = self._compiled.get((role, pattern)) or self._compile(role, pattern)
-        buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(self.facts.operands[0])
+        read = self._read(role, pattern, _arrays(lanes))
+        compiled = self._compiled.get((role, pattern, read)) or self._compile(role, pattern, read)
+        buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(compiled.facts.operands[0])
                    if isinstance(lanes[k], Spread)}
         step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step
         if n <= step and not buffers:
@@ -366,31 +395,33 @@ class NumbaEngine:
             suspect |= compiled.run(part.stop - start, [*inputs, *[output[part] for output in outputs]])
         return suspect
 
-    def _compile(self, role: str, pattern: Pattern) -> CompiledKernel:
-        key = role, pattern
+    def _compile(self, role: str, pattern: Pattern, read: Stored = ()) -> CompiledKernel:
+        key = role, pattern, read
         with translating, no_full_collections():
             if key not in self._compiled:
-                self._compiled[key] = self._kept(role, pattern) or self._made(role, pattern)
+                self._compiled[key] = self._kept(*key) or self._made(*key)
             return self._compiled[key]
 
-    def _made(self, role: str, pattern: Pattern) -> CompiledKernel:
+    def _made(self, role: str, pattern: Pattern, read: Stored) -> CompiledKernel:
         with room_to_recurse(self.fused):
-            made, symbols = compile_kernel(self.kernels.of(role), pattern)
+            if read and keeps_lanes(self.kernels.of(role), processor().vector_bytes):
+                return self._compile(role, pattern)
+            made, symbols = compile_kernel(self.kernels.of(role, read), pattern, read)
         kept_as = made.code.kept_as
         if self.shelf is not None and kept_as is not None and (found := notes_on(symbols)) is not None:
             facts = {"code": kept_as, "symbols": found, "facts": made.facts}
-            self.shelf.store(Made(facts, b""), *_label(role, pattern, processor()))
+            self.shelf.store(Made(facts, b""), *_label(role, pattern, read, processor()))
         return made
 
-    def _kept(self, role: str, pattern: Pattern) -> CompiledKernel | None:
+    def _kept(self, role: str, pattern: Pattern, read: Stored) -> CompiledKernel | None:
         """What another process has compiled."""
         cpu = processor()
-        found = None if self.shelf is None else self.shelf.load(*_label(role, pattern, cpu))
+        found = None if self.shelf is None else self.shelf.load(*_label(role, pattern, read, cpu))
         if found is None:
             return None
         symbols = symbols_of(found.facts["symbols"])
         code = load_code(found.facts["code"], ENTRY, symbols, cpu, symbols.kept)
-        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code)
+        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code, read)
 
     def stop(self, stopped: bool) -> None:
         """Make all kernels leave their loops: what they compute is given up."""
@@ -400,7 +431,8 @@ class NumbaEngine:
     def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
         """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
         it."""
-        compiled = self._compiled.get(("values", tuple(dtype is None for dtype in arguments)))
+        pattern = tuple(dtype is None for dtype in arguments)
+        compiled = self._compiled.get(("values", pattern, self._read("values", pattern, arguments)))
         return None if compiled is None else compiled.entry_point(arguments, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
@@ -418,6 +450,11 @@ class NumbaEngine:
     def inspect_asm(self) -> str:
         """The machine code of the kernels that have been compiled, as text."""
         return "\n".join(compiled.code.assembly() for compiled in self._compiled.values())
+
+
+def _arrays(lanes: Sequence[Operand]) -> list[np.dtype[Any] | None]:
+    """Their dtypes, None for scalars."""
+    return [None if isinstance(lane, np.generic) else lane.dtype for lane in lanes]
 
 
 def _copied(lanes: Spread, buffer: np.ndarray) -> np.ndarray:
@@ -457,7 +494,7 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     Kernels are compiled at the first call, one for each pattern of uniform arguments.
     """
     *roots, suspect = results_of(fused)
-    checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
+    checked = not unchecked and not _is_false(suspect)
     kernels = Kernels(lambda: fused, checked, "mask" if checked else None)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
@@ -465,16 +502,21 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
                         [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
     if checked and (count > STORED_MASK or fused.form == "masked"):
         kernels = Kernels(lambda: fused, checked, "values")
-    known = dtypes(fused.floats)
-    return NumbaEngine(kernels, _facts_of(kernels.of("values")), tuple(known[root.kind] for root in roots))
+    known, values = dtypes(fused.floats), kernels.of("values")
+    return NumbaEngine(kernels, _facts_of(values), tuple(known[root.kind] for root in roots), cost_of_lanes(values))
 
 
 def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumbaEngine:
     """The engine that another process has made."""
     kernels = Kernels(lambda: shelf.function, kept["mask"] is not None, kept["mask"])
-    return NumbaEngine(kernels, KernelFacts(*kept["facts"]), tuple(map(np.dtype, kept["dtypes"])), shelf)
+    results = tuple(map(np.dtype, kept["dtypes"]))
+    return NumbaEngine(kernels, KernelFacts(*kept["facts"]), results, kept["cost"], shelf)
 
 
-def _label(role: str, pattern: Pattern, cpu: Processor) -> tuple[object, ...]:
+def _is_false(suspect: Value) -> bool:
+    return isinstance(suspect, Const) and not suspect.value
+
+
+def _label(role: str, pattern: Pattern, read: Stored, cpu: Processor) -> tuple[object, ...]:
     """What machine code is known by besides the function."""
-    return "numba", role, pattern, cpu.name, cpu.features, llvmlite.__version__
+    return "numba", role, pattern, read, cpu.name, cpu.features, llvmlite.__version__

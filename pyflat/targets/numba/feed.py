@@ -347,8 +347,8 @@ def _copies(name: str) -> str:
     return f"""
 define internal void @{name}(i64 %bytes, ptr %buffer, ptr %place, i64 %step, i64 %count) noinline {{
 entry:
-  switch i64 %bytes, label %next8 [i64 1, label %next1 i64 4, label %next4]
-{"".join(_copy(size, *(("far", "near") if name == "gather" else ("near", "far"))) for size in (1, 4, 8))}
+  switch i64 %bytes, label %next8 [i64 1, label %next1 i64 2, label %next2 i64 4, label %next4]
+{"".join(_copy(size, *(("far", "near") if name == "gather" else ("near", "far"))) for size in (1, 2, 4, 8))}
 done:
   ret void
 }}

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from pyflat.analysis.liveness import outer_values, used_outside
@@ -29,6 +30,7 @@ from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
+from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
 from pyflat.targets.numba.feed import SLOT
@@ -59,6 +61,8 @@ class Kernel:
     roots: tuple[Value, ...]
     suspect: Value | None
     floats: FloatFormat = F8
+    stored: Mapping[Param, np.dtype[Any]] = field(default_factory=dict)
+    """The parameters that are read from memory of another dtype than their lanes have."""
 
     @cached_property
     def size(self) -> int:
@@ -174,7 +178,7 @@ def refills(kernel: Kernel, shape: Shape) -> bool:
 
 def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
                 ) -> Regrouping | None:
-    if kernel.size > LARGE or not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
+    if kernel.size > LARGE or not can_wait(shape.width, [_element(kernel, param) for param in varying]):
         return None
     return plan_regrouping(items, kernel.results, shared, varying, shape.width, shape.registers)
 
@@ -202,7 +206,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     narrowed = narrowed_of(kernel, shape)
     regrouping = _regrouping(kernel, shape, inner, shared, varying)
     differ = set(varying)
-    sizes = [size_of(_memory(kernel, param)) if param in differ else 0 for param in kernel.params]
+    sizes = [size_of(_element(kernel, param)) if param in differ else 0 for param in kernel.params]
     sizes += [size_of(_memory(kernel, root)) for root in kernel.roots]
 
     def fed(lanes: ir.Function, wanted: Mapping[int, Wanted] | None = None) -> ir.Function:
@@ -270,6 +274,12 @@ def _memory(kernel: Kernel, value: Value) -> ir.Type:
     return I8 if value.kind is BOOL else types_of(kernel.floats)[value.kind]
 
 
+def _element(kernel: Kernel, param: Param) -> ir.Type:
+    """What a varying parameter is read from."""
+    stored = kernel.stored.get(param)
+    return _memory(kernel, param) if stored is None else ir.IntType(8 * stored.itemsize)
+
+
 def _scalar(emitter: Emitter, kind: Kind, place: Any) -> Lane:
     """What is the same in all lanes, from memory."""
     builder = emitter.builder
@@ -304,7 +314,7 @@ class _Lanes:
         builder.store(emitter.const(BOOL, False).value, suspects)
         finish = builder.append_basic_block("finish")
         interrupts = Interrupts(emitter, state, finish) if has_loop(inner) else None
-        memory = [_memory(kernel, param) for param in self.varying]
+        memory = [_element(kernel, param) for param in self.varying]
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
         if regrouping is None:
@@ -339,7 +349,7 @@ class _Lanes:
         return self.function
 
     def _gang(self, gang: Gang, items: list[Item], pointers: Sequence[Any], start: Any, suspects: Any) -> None:
-        places = [element_at(self.builder, pointer, start, _memory(self.kernel, param))
+        places = [element_at(self.builder, pointer, start, _element(self.kernel, param))
                   for param, pointer in zip(self.varying, pointers, strict=False)]
         if has_loop(items):
             self._load_params(gang, places)
@@ -402,10 +412,13 @@ class _Lanes:
             self.builder.store(self.builder.or_(seen, found), suspects)
 
     def _load(self, param: Param, pointer: Any, start: Any) -> Lane:
-        element = _memory(self.kernel, param)
+        element, stored = _element(self.kernel, param), self.kernel.stored.get(param)
         place = element_at(self.builder, pointer, start, element)
         loaded = self.builder.load(place, typ=self.emitter.widened(element), align=size_of(element))
-        if param.kind is BOOL:
+        if stored is not None:
+            lane, width = self.emitter.scalars[param.kind], self.emitter.width
+            loaded = as_lanes(self.builder, loaded, stored, lane, width, swapped=not stored.isnative)
+        elif param.kind is BOOL:
             loaded = self.builder.icmp_unsigned("!=", loaded, self.emitter.splat(ir.Constant(I8, 0)))
         return Lane(self.emitter, param.kind, loaded)
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from pyflat.targets.numba.conversions import conversion
+from pyflat.targets.numba.conversions import copying
 from pyflat.targets.numba.feed import CONVERSIONS, LANES
 from pyflat.targets.numba.jit import MachineCode, compile_ir, made_once, processor
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64
@@ -53,7 +53,7 @@ def caller(ufunc: np.ufunc, kernel: int, state: SharedState, inputs: Sequence[np
 
     def start() -> Any:
         for number, dtype in own:
-            state.words[CONVERSIONS + number] = conversion(dtype, dtype) | LANES
+            state.words[CONVERSIONS + number] = copying(dtype) | LANES
         return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.py_object)(_compiled().address)
 
     def call(shape: tuple[int, ...], *operands: Any) -> Any:

@@ -1,0 +1,71 @@
+"""Operands that a kernel reads as they are stored: where a function is cheap, a kernel for their dtypes.
+
+    %n: i8, %m: i8 of int64                  %n: i8, %m: i8 of int32
+    %0 = mul_overflows %n, %m                loaded with their signs, in registers
+    %1 = mul %n, %m                          %1 = mul %n, %m        between -2**62 and 2**62: it cannot overflow
+
+To convert a block of lanes (`feed`) takes longer than what such a function computes of it, and what the dtype says
+about the numbers takes tests out of it. Other functions have their operands converted by blocks, which needs no kernel
+of its own: forty columns have more combinations of dtypes than anyone compiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyflat.analysis.intervals import Interval
+from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.nodes import Param, Value
+from pyflat.targets.numba.costs import cost_of
+from pyflat.targets.numba.kernel import MOST_STRAIGHT, Kernel, arms_waited, choose_shape
+
+Stored = tuple[str, ...]
+"""For each parameter the dtype that a kernel reads it from, "" where that is the lanes' own; empty where all are."""
+
+WORTH = 100.0
+"""Adds of a register: a function that costs more for each operand to convert does not gain by a kernel of its own."""
+
+MOST_KERNELS = 4
+"""For each pattern of uniform arguments: combinations of dtypes that get a kernel."""
+
+
+def cost_of_lanes(kernel: Kernel) -> float:
+    """What a kernel computes for a register of lanes, in adds; infinite where nothing is read as stored."""
+    if kernel.size > MOST_STRAIGHT or has_loop(list(kernel.items)):
+        return math.inf
+    return sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
+
+
+def keeps_lanes(kernel: Kernel, vector_bytes: int) -> bool:
+    """Whether a kernel is for lanes alone: those that wait for each other are kept in memory as lanes."""
+    shape = choose_shape(kernel, vector_bytes)
+    return shape.width == 1 or arms_waited(kernel, shape) > 0
+
+
+def stored_of(cost: float, lanes: Sequence[np.dtype[Any]], given: Sequence[np.dtype[Any] | None]) -> Stored:
+    """What is read as it is stored by a kernel of this cost for operands of these dtypes, None for a scalar."""
+    if cost == math.inf:
+        return ()
+    found = tuple([dtype.str if dtype is not None and dtype != lane and _is_extended(dtype) else ""
+                   for dtype, lane in zip(given, lanes, strict=True)])
+    return found if any(found) and cost <= WORTH * sum(map(bool, found)) else ()
+
+
+def dtypes_of(params: Sequence[Param], stored: Stored) -> Mapping[Param, np.dtype[Any]]:
+    """The dtypes of the parameters that are not stored as lanes."""
+    return {param: np.dtype(name) for param, name in zip(params, stored, strict=False) if name}
+
+
+def intervals_of(stored: Mapping[Param, np.dtype[Any]]) -> Mapping[Value, Interval]:
+    """Where ints of these dtypes lie."""
+    limits = [(param, np.iinfo(dtype)) for param, dtype in stored.items() if dtype.kind in "iu"]
+    return {param: Interval(int(each.min), int(each.max)) for param, each in limits}
+
+
+def _is_extended(dtype: np.dtype[Any]) -> bool:
+    """Of uint64 a number may be beyond int64, which whoever converts it notes."""
+    return dtype.kind in "if" or (dtype.kind == "u" and dtype.itemsize < 8)
