@@ -156,7 +156,7 @@ class _Joined:
         self.places: dict[Value, float] = {op: float(place) for place, op in enumerate(ops)}
         self.ops: list[Op] = []
         outer = dict.fromkeys(arg for op in ops for arg in op.args if arg not in self.places)
-        self._outer = {value: place for place, value in enumerate(outer)}
+        self._outer = {value: place for place, value in enumerate(with_parts(outer))}
 
     def all(self) -> list[Op]:
         """The operations of the block and the new ones, in an order in which each comes after what it uses."""
@@ -315,7 +315,7 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     """For each operation the conditions of the arms that it may be computed in. What is true nowhere outside of an arm,
     as `and` of its condition is, may be computed inside: where the arm is skipped, its results are false. So of an
     arm's faults a few masks leave it, and the others cost nothing where it is skipped."""
-    arms = {frozenset(literal for arm in path for literal in arm) for path in paths.values() if path}
+    arms = dict.fromkeys(tuple(literal for arm in path for literal in arm) for path in paths.values() if path)
     conditions = {value for known in needs.values() for value, _ in known} | {a for op in joined.ops for a in op.args}
     implied: dict[Value, Needs] = {}
     for op in joined.all():
