@@ -76,7 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
           "return self.conjunction(cond, then, name)", "return self.disjunction(cond, then, name)"),
          tests="passes/test_convert_ifs.py passes/test_canonical_loops.py"),
     *_of("fold_constants", "passes/fold_constants.py",
-         ("a fault that always happens is dropped", "_Folder.visit",
+         ("a fault that always happens is dropped", "_Folder.event",
           "isinstance(args[0], Const) and (not args[0].value)", "isinstance(args[0], Const)"),
          ("what the intervals decide is exchanged", "_Folder.simplified",
           "TRUE if outcome else FALSE", "FALSE if outcome else TRUE"),

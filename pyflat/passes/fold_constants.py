@@ -98,26 +98,32 @@ class _Folder:
         return done
 
     def visit(self, op: Op) -> None:
-        args = list(map(self.read, op.args))
-        if is_guarded(op) and (is_undefined(args[0]) or isinstance(args[0], Const) and not args[0].value):
-            if op.kind is not VOID:
-                self.mapped[op] = undefined(op.kind)
-            return
-        if op.opcode == "fault" or is_barrier(op):
-            kept_op = with_args(op, args)
-            self.ops.append(kept_op)
-            if kept_op is not op:
-                self.mapped[op] = kept_op
+        args = tuple([self.mapped.get(arg, arg) for arg in op.args])
+        if op.opcode in ("fault", "call") and self.event(op, args):
             return
         self.current = op
         first_new = len(self.ops)
-        found = self.simplified(op, tuple(args))
+        found = self.simplified(op, args)
         if found is None:
             new: Value = self.kept(with_args(op, args))
         else:
             new = self.named(found, op) if found in self.ops[first_new:] else found
         if new is not op:
             self.mapped[op] = new
+
+    def event(self, op: Op, args: tuple[Value, ...]) -> bool:
+        """A fault or call that stays as it is, or that no lane comes to."""
+        if is_guarded(op) and (is_undefined(args[0]) or isinstance(args[0], Const) and not args[0].value):
+            if op.kind is not VOID:
+                self.mapped[op] = undefined(op.kind)
+            return True
+        if not is_barrier(op):
+            return False
+        kept_op = with_args(op, args)
+        self.ops.append(kept_op)
+        if kept_op is not op:
+            self.mapped[op] = kept_op
+        return True
 
     def named(self, new: Value, op: Op) -> Value:
         """The operation that was made in place of `op` holds the variable that `op` held."""
