@@ -93,7 +93,7 @@ MANY = 10_000
 
 def format_attr(value: Any) -> str:
     """A constant of an operation: number, string, Fault, or a tuple of those; of a tuple of very many numbers their
-    bytes, which nobody reads and which takes a thirtieth of the time."""
+    bytes, which takes a thirtieth of the time."""
     match value:
         case tuple() if len(value) >= MANY and (table := table_of(value)) is not None:
             return f'base64 "{table.array.dtype.str}" "{base64.b64encode(table.array.tobytes()).decode()}"'
