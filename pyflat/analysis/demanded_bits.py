@@ -11,17 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, Yield
 from pyflat.ir.types import INT
 
 _KEEPS = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert"})
 """The low bits of the result depend on the same low bits of every operand."""
 
+_ENDS = frozenset({"and", "mod", "low64"})
+"""What may read low bits only, and so begins a chain."""
+
 _FAULTING = frozenset({"add", "sub", "mul", "neg", "shl"})
 
 
 def wrapping(fn: Function) -> set[Op]:
     """The operations that may leave int64 unobserved."""
+    if not any(op.opcode in _ENDS and op.kind is INT for op in all_ops(fn.body)):
+        return set()
     uses = _Uses(fn.body)
     found: set[Value] = set()
     for value in reversed(uses.order):

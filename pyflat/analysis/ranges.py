@@ -183,19 +183,24 @@ INT_RULES: dict[str, Transfer] = {
 
 
 # --- intervals of float operations
+# Of most operands nothing is known, and so of the result: the rules for them would find that in ten times the time.
 def _float_sum(_: Op, a: Interval, b: Interval) -> Interval | None:
+    if a is ANY_FLOAT or b is ANY_FLOAT:
+        return None
     opposed = (a.high == math.inf and b.low == -math.inf) or (a.low == -math.inf and b.high == math.inf)
     return hull((a.low + b.low, a.high + b.high), nan=a.nan or b.nan or opposed)
 
 
 def _float_difference(op: Op, a: Interval, b: Interval) -> Interval | None:
-    return _float_sum(op, a, Interval(-b.high, -b.low, b.nan))
+    return None if b is ANY_FLOAT else _float_sum(op, a, Interval(-b.high, -b.low, b.nan))
 
 
 def _float_product(op: Op, a: Interval, b: Interval) -> Interval | None:
     if op.args[0] is op.args[1]:
         squares = (a.low * a.low, a.high * a.high)
         return Interval(0.0 if a.has(0.0) else min(squares), max(squares), a.nan)
+    if a is ANY_FLOAT and (b.low or b.high) or b is ANY_FLOAT and (a.low or a.high):
+        return None
     endless = (a.has(0.0) and not _bounded(b)) or (b.has(0.0) and not _bounded(a))
     return hull((_times(x, y) for x in a.bounds for y in b.bounds), nan=a.nan or b.nan or endless)
 

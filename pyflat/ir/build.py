@@ -78,24 +78,26 @@ class Builder:
 
     def op(self, opcode: str, *args: Value, kind: Kind | None = None, name: str = "", **attrs: Any) -> Op:
         """Append `opcode`; `kind` is needed only where the operands do not settle it (gather)."""
-        kinds = tuple(a.kind for a in args)
+        kinds = tuple([a.kind for a in args])
         row = OPERATIONS[opcode]
         result = kind if kind is not None and (kinds, kind) in row.signatures else row.result_kind(kinds)
         if result is None:
             raise InternalError(f"operation {opcode} does not take {', '.join(map(str, kinds))}")
-        op = Op(opcode, args, result, name=name, attrs=tuple(sorted(attrs.items())), origin=self.origin)
+        kept = tuple(sorted(attrs.items())) if attrs else ()
+        op = Op(opcode, args, result, name=name, attrs=kept, origin=self.origin)
         if self.before_append is not None:
             self.before_append(op)
         return self.append(op)
 
     def append(self, op: Op) -> Op:
-        if self.dead(f"operation {op.opcode} after control has left the list"):
+        block = self.block
+        if block.end is not None and self.dead(f"operation {op.opcode} after control has left the list"):
             return op
         self._origins.append(op.origin)
         if len(self._origins) > self.max_ops:
             span = self.origin.span if self.origin else None
             raise too_large(f"the twin has more than {self.max_ops:,} operations", self._origins, span)
-        self.block.ops.append(op)
+        block.ops.append(op)
         return op
 
     def end(self, end: End) -> End:

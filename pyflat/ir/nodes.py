@@ -66,9 +66,10 @@ class Const(Value):
         self.value = value
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[Kind, object]:
         """Equal exactly for the same kind and bits: 0.0 is not -0.0, nan is nan."""
-        return self.kind.value, repr(self.value)
+        value = self.value
+        return self.kind, value if value and value == value else repr(value)
 
     def __repr__(self) -> str:
         return f"Const({self.kind}, {self.value!r})"
@@ -111,7 +112,8 @@ class Op(Value):
         attrs: tuple[tuple[str, Any], ...] = (),
         origin: Origin | None = None,
     ):
-        super().__init__(kind, name)
+        self.kind = kind  # not by way of Value: operations are made several times for each line that runs
+        self.name = name
         self.opcode = opcode
         self.args: tuple[Value, ...] = tuple(args)
         self.attrs = attrs

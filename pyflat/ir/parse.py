@@ -7,9 +7,12 @@ Everything the printer writes comes back: kinds, names, constants bit for bit, a
 from __future__ import annotations
 
 import ast
+import base64
 import re
 from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from pyflat.ir.formats import F4, F8, FORMATS
 from pyflat.ir.lists import same_value
@@ -254,9 +257,19 @@ class _Parser:
             return tuple(items)
         if self.tokens[self.at + 1][1] == "(":
             return self.fault()
+        if self.accept("base64"):
+            return self.table()
         if self.kind == "string":
             return ast.literal_eval(self.next())
         return None if self.accept("None") else self.constant().value
+
+    def table(self) -> tuple[Any, ...]:
+        """The numbers of a long table, which is written as its bytes."""
+        dtype, text = (self.expect_kind("string")[1:-1] for _ in range(2))
+        try:
+            return tuple(np.frombuffer(base64.b64decode(text, validate=True), dtype).tolist())
+        except (ValueError, TypeError) as error:
+            raise ParseError(f"line {self.tokens[self.at - 1][2]}: no table: {error}") from None
 
     def fault(self) -> Fault:
         name = ast.literal_eval(self.next()) if self.kind == "string" else self.expect_kind("word")

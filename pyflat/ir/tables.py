@@ -91,10 +91,10 @@ def _from_records(numbers: tuple[Any, ...]) -> tuple[Kind, npt.NDArray[Any]] | N
     except ValueError:  # an object that is no builtin
         return None
     for kind, letter, dtype in _RECORDS:
-        record = np.dtype([("letter", "S1"), ("number", dtype)])
+        record = np.dtype([("letter", "u1"), ("number", dtype)])
         if len(written) == _HEAD + len(numbers) * record.itemsize:
             records = np.frombuffer(written, record, offset=_HEAD)
-            if (records["letter"] == letter).all():
+            if (records["letter"] == ord(letter)).all():
                 return kind, records["number"].astype(dtype[1:2] + "8")
     if len(written) == _HEAD + len(numbers):
         letters = np.frombuffer(written, np.uint8, offset=_HEAD)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pyflat.ir.loops import all_ops, end_of, has_loop
 from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Loop, Op, Region, Value, Yield
@@ -60,11 +60,39 @@ def _with_values(end: End, values: Sequence[Value]) -> End:
 
 def with_args(op: Op, args: Sequence[Value]) -> Op:
     """`op` itself when these are its operands, else a copy with them that keeps name, origin and statement."""
-    if all(new is old for new, old in zip(args, op.args, strict=True)):
+    operands = tuple(args)
+    if operands == op.args:  # values are equal when they are the same
         return op
-    copy = Op(op.opcode, args, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
+    copy = Op(op.opcode, operands, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
     copy.statement = op.statement
     return copy
+
+
+def with_name(op: Op, donor: Op) -> Op:
+    """A copy that has the variable and the statement of another operation."""
+    copy = Op(op.opcode, op.args, op.kind, name=donor.name, attrs=op.attrs, origin=op.origin or donor.origin)
+    copy.statement = donor.statement
+    return copy
+
+
+def renamed(items: list[Item], donors: Mapping[Op, Op]) -> list[Item]:
+    """A list in which operations have the names of their donors; the list itself where there are none."""
+    if not donors:
+        return items
+    mapped: dict[Value, Value] = {}
+
+    def read(value: Value) -> Value:
+        return mapped.get(value, value)
+
+    def change(op: Op) -> Op:
+        new = with_args(op, list(map(read, op.args)))
+        if op in donors:
+            new = with_name(new, donors[op])
+        if new is not op:
+            mapped[op] = new
+        return new
+
+    return rebuilt(items, change, read)
 
 
 Key = tuple[object, ...]

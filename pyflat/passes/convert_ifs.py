@@ -49,6 +49,7 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.opaque_calls import is_guarded
 from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.uses import with_args
 from pyflat.passes.record import Construct, Pass
 
 FAULT_TYPES = {
@@ -153,9 +154,9 @@ class _Conversion:
         args = [self.read(arg) for arg in op.args]
         if is_guarded(op):
             args[0] = self.conjunction(self.predicate(under), args[0])
-        new = Op(op.opcode, args, op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
-        new.statement = op.statement
-        self.stands_for[op] = self.build.append(new)
+        new = self.build.append(with_args(op, args))
+        if new is not op:
+            self.stands_for[op] = new
         rule = OPERATIONS[op.opcode].faults
         if rule and op not in self.wrapping:
             self.mark_fault(new, rule, under)

@@ -32,12 +32,13 @@ from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.semantics import meaning
 from pyflat.ir.types import BOOL, VOID, Kind, kind_of
-from pyflat.ir.uses import Key, Keys, same_ops, with_args, with_body
+from pyflat.ir.uses import Key, Keys, renamed, same_ops, with_args, with_body
 from pyflat.passes.record import TOTAL, Pass
 from pyflat.passes.rules.identities import simplify
 from pyflat.passes.rules.logic import is_undefined
 
 
+<<<<<<< HEAD
 def fold_constants(fn: Function, *, fold_elementary: bool = True, known: Mapping[Value, Interval] | None = None
                    ) -> Function:
     """`fn` in flat or masked form with known operations folded; `fn` itself when there are none.
@@ -47,14 +48,35 @@ def fold_constants(fn: Function, *, fold_elementary: bool = True, known: Mapping
     """
     items = _Folder(fold_elementary, fn.floats, known or {}).folded(fn.body)
     return fn if same_ops(items, fn.body) else with_body(fn, items)
+=======
+def fold_constants(fn: Function, *, fold_elementary: bool = True, share: bool = False) -> Function:
+    """`fn` in flat or masked form with known operations folded; `fn` itself when there are none.
+
+    `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
+    to the target, whose own functions may differ in the last digits. `share` does what `share_subexpressions` does, on
+    the way: so the rules see that operands are equal, and no second sweep is needed for what that shows.
+    """
+    folder = _Folder(fold_elementary, fn.floats, share=share)
+    items = folder.folded(fn.body)
+    if same_ops(items, fn.body):
+        return fn
+    return with_body(fn, renamed(items, folder.named_later))
+>>>>>>> first18d
 
 
 class _Folder:
     """Appends simplified operations to `ops`; `mapped` says what became of the old ones."""
 
+<<<<<<< HEAD
     def __init__(self, fold_elementary: bool, floats: FloatFormat, known: Mapping[Value, Interval]):
+=======
+    def __init__(self, fold_elementary: bool, floats: FloatFormat, *, share: bool = False):
+>>>>>>> first18d
         exact = {Accuracy.EXACT, Accuracy.LIBM} if fold_elementary else {Accuracy.EXACT}
         self.foldable = exact
+        self.share = share
+        self.named_later: dict[Op, Op] = {}
+        """For each operation without a name that stands for a repetition: the first one of them that has a name."""
         self.ops: list[Op] = []
         self.mapped: dict[Value, Value] = {}
         self.floats = floats
@@ -95,28 +117,32 @@ class _Folder:
         return done
 
     def visit(self, op: Op) -> None:
-        args = list(map(self.read, op.args))
-        if is_guarded(op) and (is_undefined(args[0]) or isinstance(args[0], Const) and not args[0].value):
-            if op.kind is not VOID:
-                self.mapped[op] = undefined(op.kind)
-            return
-        if op.opcode == "fault" or is_barrier(op):
-            kept_op = with_args(op, args)
-            self.ops.append(kept_op)
-            if kept_op is not op:
-                self.mapped[op] = kept_op
+        args = tuple([self.mapped.get(arg, arg) for arg in op.args])
+        if op.opcode in ("fault", "call") and self.event(op, args):
             return
         self.current = op
         first_new = len(self.ops)
-        found = self.simplified(op, tuple(args))
+        found = self.simplified(op, args)
         if found is None:
-            kept = with_args(op, args)
-            self.append(kept)
-            new: Value = kept
+            new: Value = self.kept(with_args(op, args))
         else:
             new = self.named(found, op) if found in self.ops[first_new:] else found
         if new is not op:
             self.mapped[op] = new
+
+    def event(self, op: Op, args: tuple[Value, ...]) -> bool:
+        """A fault or call that stays as it is, or that no lane comes to."""
+        if is_guarded(op) and (is_undefined(args[0]) or isinstance(args[0], Const) and not args[0].value):
+            if op.kind is not VOID:
+                self.mapped[op] = undefined(op.kind)
+            return True
+        if not is_barrier(op):
+            return False
+        kept_op = with_args(op, args)
+        self.ops.append(kept_op)
+        if kept_op is not op:
+            self.mapped[op] = kept_op
+        return True
 
     def named(self, new: Value, op: Op) -> Value:
         """The operation that was made in place of `op` holds the variable that `op` held."""
@@ -124,10 +150,22 @@ class _Folder:
         new.name, new.statement = op.name, op.statement
         return new
 
+    def kept(self, op: Op) -> Op:
+        """`op` appended, or the operation that it repeats."""
+        if self.share:
+            leader = self.made.setdefault(self.keys.key(op), op)
+            if leader is not op:
+                if op.name and not leader.name:
+                    self.named_later.setdefault(leader, op)
+                return leader
+        else:
+            self.unlisted.append(op)
+        self.append(op)
+        return op
+
     def append(self, op: Op) -> None:
         self.ops.append(op)
         self.intervals.note(op)
-        self.unlisted.append(op)
 
     def all_made(self) -> dict[Key, Op]:
         for op in self.unlisted:
@@ -144,11 +182,10 @@ class _Folder:
         found = self.simplified(op, args)
         if found is not None:
             return found
-        existing = self.all_made().get(self.keys.key(op))
-        if existing is not None:
-            return existing
-        self.append(op)
-        return op
+        existing = self.all_made().setdefault(self.keys.key(op), op)
+        if existing is op:
+            self.append(op)
+        return existing
 
     def simplified(self, op: Op, args: tuple[Value, ...]) -> Value | None:
         """What `op` with the operands `args` is, None when it stays."""

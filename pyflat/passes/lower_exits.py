@@ -62,6 +62,7 @@ from pyflat.ir.nodes import (
     Yield,
 )
 from pyflat.ir.types import BOOL, VOID, Kind
+from pyflat.ir.uses import with_args
 from pyflat.passes.record import Construct, Pass
 
 MAX_RUNGS = 8
@@ -292,9 +293,7 @@ class _Lowering:
 
     def copy(self, ops: Sequence[Op], scope: _Scope) -> None:
         for op in ops:
-            new = Op(op.opcode, self.read_all(op.args), op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
-            new.statement = op.statement
-            self.stands_for[op] = self.append(scope, new)
+            self.stands_for[op] = self.append(scope, with_args(op, self.read_all(op.args)))
 
     def lower_end(self, here: _Scope, end: End, own: Label | None) -> _Ways:
         if isinstance(end, Exit) and end.label is FAULT:

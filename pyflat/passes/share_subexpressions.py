@@ -18,7 +18,7 @@ from __future__ import annotations
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import is_barrier
-from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body
+from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body, with_name
 from pyflat.passes.record import TOTAL, Pass
 
 
@@ -40,7 +40,7 @@ def share_subexpressions(fn: Function) -> Function:
             return None
         new = with_args(op, list(map(read, op.args)))
         if op in named:
-            new = _renamed(new, named[op])
+            new = with_name(new, named[op])
         if new is not op:
             mapped[op] = new
         return new
@@ -72,12 +72,6 @@ def _named_duplicates(leaders: dict[Op, Op]) -> dict[Op, Op]:
         if duplicate.name and not leader.name:
             named.setdefault(leader, duplicate)
     return named
-
-
-def _renamed(op: Op, donor: Op) -> Op:
-    copy = Op(op.opcode, op.args, op.kind, name=donor.name, attrs=op.attrs, origin=op.origin or donor.origin)
-    copy.statement = donor.statement
-    return copy
 
 
 PASS = Pass(share_subexpressions, needs_gone=TOTAL)

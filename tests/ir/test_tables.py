@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from pyflat.analysis.ranges import Interval, of_table
+from pyflat.ir.parse import ParseError, parse_function
+from pyflat.ir.print import MANY, format_function
 from pyflat.ir.tables import LONG, array_of, table_of
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
 
@@ -78,3 +80,24 @@ def test_the_interval_of_a_table(count):
         found = of_table(numbers * count)
         assert found == wanted
         assert found is None or type(found.low) is type(numbers[-1])
+
+
+def looked_up(table: tuple, kind: str) -> str:
+    """The text of a function that reads a table."""
+    fn = parse_function(f"func @f(%i: i8) -> ({kind}) flat @return {{\n  %0 = gather %i {{table = (0, 1)}} : {kind}\n  yield %0\n}}")
+    fn.flat_block.ops[0].attrs = (("table", table),)
+    return format_function(fn)
+
+
+@pytest.mark.parametrize(("numbers", "kind"), [
+    ((math.nan, -0.0, math.inf, *FLOATS), "f8"), ((INT_MAX, INT_MIN, *INTS), "i8"), ((True, False, *(True,) * LONG), "b")])
+def test_a_table_of_many_numbers_is_written_as_its_bytes(numbers, kind):
+    numbers = numbers * (MANY // LONG)
+    text = looked_up(numbers, kind)
+    assert len(text) < 12 * len(numbers)
+    again = parse_function(text).flat_block.ops[0].attr("table")
+    assert marshal.dumps(again, 2) == marshal.dumps(numbers, 2)
+    for broken in (text.replace("==", "="), text.replace('" "', '" "!'), text.replace('"<', '"?<').replace('"|', '"?|')):
+        if broken != text:
+            with pytest.raises(ParseError, match="no table"):
+                parse_function(broken)

@@ -538,10 +538,11 @@ func @f(%x: f8) -> (f8) structured @return {
 
 def test_copies_keep_name_origin_statement_and_attrs() -> None:
     span = Span("a.py", 3, 4, 3, 9)
-    build, i, label = Builder(), Param(FLOAT, "i"), Label("return")
+    build, i, label, joined = Builder(), Param(FLOAT, "i"), Label("return"), Param(FLOAT, "j")
     build.origin = Origin(span, "the node", 2)
     with build.detached() as body:
-        index = build.op("floor_int", i)
+        build.node(Region(Label("R"), [Block((), Yield([i]))], [joined]))
+        index = build.op("floor_int", joined)
         table = build.op("gather", index, kind=FLOAT, name="t", table=(1.0, 2.0))
         table.statement = Origin(span, "the statement")
         build.end(Exit(label, [table]))
@@ -549,6 +550,7 @@ def test_copies_keep_name_origin_statement_and_attrs() -> None:
     (block,) = lowered.body
     assert isinstance(block, Block)
     copy = block.ops[1]
+    assert block.ops[0].args == (i,)
     assert copy is not table
     assert (copy.name, copy.origin, copy.statement, copy.attrs) == (table.name, table.origin, table.statement, table.attrs)
 

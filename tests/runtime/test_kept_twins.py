@@ -106,6 +106,7 @@ class Derived(Base):
 
 K = 1.5
 TABLE = [1.0, 2.0, 4.0]
+LONG = tuple([k * 0.5 for k in range(10_001)])
 LEVELS = {"low": 0.5, "high": 2}
 MODE = Mode.LOW
 BOX = Box()
@@ -130,6 +131,7 @@ USES = {
     "K": "K", "TABLE": "TABLE[0] + len(TABLE)", "LEVELS": "LEVELS['low'] + LEVELS['high']", "helper": "helper(x)",
     "MODE": "(1.0 if MODE is Mode.LOW else MODE.value)", "BOX": "BOX.area()", "OBJECT": "OBJECT.scaled(x) + OBJECT.shift",
     "scale": "scale(x)", "made": "Box(x).area() + Pair(x, K).b", "NOTHING": "(1.0 if NOTHING is None else 2.0)",
+    "LONG": "LONG[int(abs(x)) % 10_001]",
 }
 
 
@@ -158,6 +160,7 @@ CHANGES = [
     ("OBJECT", "self.shift = shift", "self.shift = shift\n        self.SCALE = 8.0"), ("scale", "make(10.0)", "make(11.0)"),
     ("scale", "return x * c", "return x - c"), ("made", "b: float", "b: float\n\n    @property\n    def c(self): return 1"),
     ("made", "K = 1.5", "K = 2.5"), ("NOTHING", "NOTHING = None", "NOTHING = 0"),
+    ("LONG", "k * 0.5", "k * 0.5 + (k == 9_999)"), ("LONG", "k * 0.5", "k * 0.5 or -0.0"), ("LONG", "k * 0.5", "k"),
 ]
 
 
@@ -421,13 +424,14 @@ def test_an_entry_under_another_name_is_none(execute, folder):
     assert call(execute(program("TABLE"))) == [""]
 
 
-def test_what_an_engine_made_may_be_gone(execute, target, folder):
+@pytest.mark.parametrize("use", ["helper", "LONG"])
+def test_what_an_engine_made_may_be_gone(execute, target, folder, use):
     """Only the twin is left: its function is read, and the engine makes its code again."""
-    call(execute(program("helper")), target)
+    call(execute(program(use)), target)
     for path in entries(folder):
         if b'"lines"' not in path.read_bytes():
             path.unlink()
-    assert call(execute(program("helper")), target) == []
+    assert call(execute(program(use)), target) == []
 
 
 def test_a_function_that_is_read_is_validated(execute, folder):

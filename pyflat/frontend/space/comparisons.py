@@ -25,7 +25,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import describe, is_lane_number, lane, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     DictRef,
@@ -147,6 +147,8 @@ def _in_range(s: Evaluator, bounds: range, item: Abstract) -> Abstract:
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """A comparison of numbers, arrays, tuples, strings or objects."""
+    if is_lane_number(a) and is_lane_number(b):
+        return scalars.compare(s, opcode, a, b)
     if isinstance(a, View) or isinstance(b, View):
         return memories.computed(s, whole_arrays.compare(s, opcode, a, b, node), node)
     if not (isinstance(a, Static) and isinstance(b, Static)):

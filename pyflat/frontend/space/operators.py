@@ -28,7 +28,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import describe, is_lane_number, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -48,6 +48,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
+    if is_lane_number(a) and is_lane_number(b):  # most are, and none of the other questions is asked
+        return scalars.binary(s, opcode, a, b)
     if isinstance(a, View) or isinstance(b, View):
         made: Abstract | Pending = whole_arrays.binary(s, opcode, a, b, node)
         return memories.computed(s, made, node) if isinstance(made, Pending) else made

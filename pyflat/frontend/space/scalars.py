@@ -93,6 +93,8 @@ def to_kind(s: Evaluator, value: Value, kind: Any) -> Value:
 
 def as_float(s: Evaluator, value: Abstract) -> Value:
     """A number as a float lane, as float() or an arithmetic operator would convert it."""
+    if isinstance(value, Value) and value.kind is FLOAT:
+        return value
     value = plain_number(value)
     if isinstance(value, Unsigned):
         return unsigned.as_float(s, value)

@@ -70,6 +70,14 @@ def numeric_kind(value: Abstract) -> Kind | None:
     return None
 
 
+def is_lane_number(value: Abstract | None) -> bool:
+    """A real number that a lane holds as it is: no NumPy scalar, and no int beyond 64 bits."""
+    if type(value) is not Static:
+        return isinstance(value, Value)
+    known = value.value
+    return type(known) in (float, bool) or type(known) is int and INT_MIN <= known <= INT_MAX
+
+
 _EXACT: dict[type, Kind] = {bool: BOOL, int: INT, float: FLOAT, np.bool_: BOOL, np.int64: INT, np.float64: FLOAT}
 """NumPy's scalars of the lanes' kinds are numbers too: `Evaluator.may_be_numpy` tells where that matters."""
 _BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"]

@@ -39,6 +39,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pyflat.frontend.state.guards import ABSENT, Guards, Note, is_mutable
+from pyflat.ir.tables import table_of
 
 MOST_OBJECTS = 20_000
 """Of which a manifest may speak: beyond that a function holds data that take longer to look at than to flatten."""
@@ -141,8 +142,11 @@ class Trace:
 
 # --- containers
 def _sequence(t: Trace, value: Sequence[Any]) -> None:
-    kinds = set(map(type, value))
     t.say(type(value).__name__, len(value))
+    if (table := table_of(value)) is not None:
+        t.say("table", table.array.dtype.str, table.array.tobytes())
+        return
+    kinds = set(map(type, value))
     if kinds == {float}:
         t.say("floats", array.array("d", value).tobytes())
     elif kinds <= _NUMBERS:

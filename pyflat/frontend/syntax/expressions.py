@@ -15,7 +15,7 @@ from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.state import facts, heap
 from pyflat.frontend.state.frames import Evaluator, Frame
-from pyflat.frontend.state.kinds import alternatives, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, is_lane_number, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -51,6 +51,9 @@ MAX_TEXTS = 32
 
 def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
     """The abstract value of an expression; every kind of node that is not in the table is refused."""
+    known = _leaf(s, node)
+    if known is not None:
+        return known
     rule = _RULES.get(type(node))
     if rule is None:
         raise s.refuse("flatten/unsupported-expression", f"{_words(node)} cannot be flattened", node)
@@ -67,6 +70,21 @@ def operand(s: Evaluator, node: cst.BaseExpression, then: cst.CSTNode | None = N
         return evaluate(s, node)
     with s.at(node):
         return rule(s, node)
+
+
+def _leaf(s: Evaluator, node: cst.BaseExpression) -> Abstract | None:
+    """A number that is written there, or what a local variable holds: nothing is built, and there is nothing to say
+    about its place. None for anything else."""
+    if type(node) is cst.Name:
+        value = s.state.locals.get(node.value)
+        return value if is_lane_number(value) and node.value in s.frame.local_names else None
+    return _number(node)
+
+
+def _number(node: cst.BaseExpression) -> Static | None:
+    if type(node) is cst.Float:  # `evaluated_value` compiles each literal
+        return Static(float(node.value))
+    return Static(int(node.value, 0)) if type(node) is cst.Integer else None
 
 
 def _words(node: cst.CSTNode) -> str:
@@ -184,11 +202,9 @@ def load_global(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None)
 
 # --- literals
 def _literal(s: Evaluator, node: Any) -> Abstract:
-    match node:  # `evaluated_value` compiles each literal
-        case cst.Integer():
-            return Static(int(node.value, 0))
-        case cst.Float():
-            return Static(float(node.value))
+    number = _number(node)
+    if number is not None:
+        return number
     with warnings.catch_warnings():  # Python has warned of an unknown escape when it compiled the function
         warnings.simplefilter("ignore")
         return Static(node.evaluated_value)
@@ -398,6 +414,9 @@ def _chain(s: Evaluator, node: cst.Comparison, left: Abstract, index: int) -> Ab
 
 
 def compare(s: Evaluator, operator: Any, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    opcode = _COMPARE.get(type(operator))
+    if opcode is not None:
+        return s.space.compare(opcode, a, b, node)
     match operator:
         case cst.In():
             return s.space.contains(b, a, node)
@@ -407,7 +426,7 @@ def compare(s: Evaluator, operator: Any, a: Abstract, b: Abstract, node: cst.CST
             return s.space.identical(a, b, node)
         case cst.IsNot():
             return scalars.negate(s, s.space.identical(a, b, node))
-    return s.space.compare(_COMPARE[type(operator)], a, b, node)
+    raise InternalError(f"no such comparison: {type(operator).__name__}")
 
 
 # --- the rest

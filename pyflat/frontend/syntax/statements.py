@@ -37,7 +37,7 @@ def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
 
 
 def execute(s: Evaluator, node: Any) -> None:
-    if isinstance(node, cst.SimpleStatementLine):
+    if type(node) is cst.SimpleStatementLine:  # isinstance asks Python code of LibCST's where it is not
         for small in node.body:
             execute(s, small)
         return
@@ -73,7 +73,7 @@ def _expression(s: Evaluator, node: cst.Expr) -> None:
 # --- assignment
 def _assign(s: Evaluator, node: cst.Assign) -> None:
     first = node.targets[0].target
-    alone = len(node.targets) == 1 and isinstance(first, cst.Subscript)
+    alone = type(first) is cst.Subscript and len(node.targets) == 1
     value = expressions.operand(s, node.value, first) if alone else s.space.evaluate(node.value)
     for target in node.targets:
         assign(s, target.target, value, node if len(node.targets) == 1 else None)

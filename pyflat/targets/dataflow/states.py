@@ -57,7 +57,7 @@ class State(ABC):
         self.own: dict[Value, Port] = {}
         self.adopted: dict[Value, Port] = {}
         self.alias: dict[Value, Value] = {}
-        self.constants: dict[tuple[str, str], Port] = {}
+        self.constants: dict[object, Port] = {}
         self.dones: list[Port] = []
 
     @property

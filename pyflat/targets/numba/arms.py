@@ -156,7 +156,8 @@ class _Joined:
         self.places: dict[Value, float] = {op: float(place) for place, op in enumerate(ops)}
         self.ops: list[Op] = []
         outer = dict.fromkeys(arg for op in ops for arg in op.args if arg not in self.places)
-        self._outer = {value: place for place, value in enumerate(outer)}
+        self._among: dict[Value, int] = {value: place for place, value in enumerate(with_parts(outer))}
+        """The order of values at one place: of those from outside, and of conditions that are made at one."""
 
     def all(self) -> list[Op]:
         """The operations of the block and the new ones, in an order in which each comes after what it uses."""
@@ -182,7 +183,7 @@ class _Joined:
 
     def in_order(self, rest: Needs) -> list[Literal]:
         """Literals by the place of their value; values from outside the block come first, as the block uses them."""
-        return sorted(rest, key=lambda literal: (self.places.get(literal[0], -1.0), self._outer.get(literal[0], 0),
+        return sorted(rest, key=lambda literal: (self.places.get(literal[0], -1.0), self._among.get(literal[0], 0),
                                                  literal[1]))
 
     def _value(self, value: Value, wanted: bool) -> Value:
@@ -198,6 +199,7 @@ class _Joined:
         op = Op(opcode, args, BOOL)
         latest = max(self.places.get(arg, -1.0) for arg in args)
         self.places[op] = latest + (math.floor(latest) + 1 - latest) / 2
+        self._among[op] = len(self.ops)
         self.ops.append(op)
         return op
 
@@ -315,7 +317,7 @@ def _gathered(needs: Mapping[Op, Needs], paths: Mapping[Op, Path], outside: set[
     """For each operation the conditions of the arms that it may be computed in. What is true nowhere outside of an arm,
     as `and` of its condition is, may be computed inside: where the arm is skipped, its results are false. So of an
     arm's faults a few masks leave it, and the others cost nothing where it is skipped."""
-    arms = {frozenset(literal for arm in path for literal in arm) for path in paths.values() if path}
+    arms = dict.fromkeys(tuple(literal for arm in path for literal in arm) for path in paths.values() if path)
     conditions = {value for known in needs.values() for value, _ in known} | {a for op in joined.ops for a in op.args}
     implied: dict[Value, Needs] = {}
     for op in joined.all():

@@ -409,8 +409,9 @@ class NumbaEngine:
             made, symbols = compile_kernel(self.kernels.of(role, read), pattern, read)
         kept_as = made.code.kept_as
         if self.shelf is not None and kept_as is not None and (found := notes_on(symbols)) is not None:
-            facts = {"code": kept_as, "symbols": found, "facts": made.facts}
-            self.shelf.store(Made(facts, b""), *_label(role, pattern, read, processor()))
+            notes, tables = found
+            facts = {"code": kept_as, "symbols": notes, "facts": made.facts}
+            self.shelf.store(Made(facts, tables), *_label(role, pattern, read, processor()))
         return made
 
     def _kept(self, role: str, pattern: Pattern, read: Stored) -> CompiledKernel | None:
@@ -419,7 +420,7 @@ class NumbaEngine:
         found = None if self.shelf is None else self.shelf.load(*_label(role, pattern, read, cpu))
         if found is None:
             return None
-        symbols = symbols_of(found.facts["symbols"])
+        symbols = symbols_of(found.facts["symbols"], found.code)
         code = load_code(found.facts["code"], ENTRY, symbols, cpu, symbols.kept)
         return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code, read)
 

@@ -6,7 +6,6 @@ code, NumPy's loops by their function and types.
 
 from __future__ import annotations
 
-import base64
 import ctypes
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -52,9 +51,10 @@ class Symbols(dict[str, int]):
         self.notes[name] = "numpy" if own else "external", known, loop, part
 
 
-def notes_on(symbols: Symbols) -> dict[str, Any] | None:
-    """How another process finds what code names; None where it cannot."""
+def notes_on(symbols: Symbols) -> tuple[dict[str, Any], bytes] | None:
+    """How another process finds what code names, and the numbers of its tables; None where it cannot."""
     found: dict[str, Any] = {}
+    tables = bytearray()
     for name, address in symbols.items():
         note = symbols.notes.get(name)
         if note is None:
@@ -62,10 +62,11 @@ def notes_on(symbols: Symbols) -> dict[str, Any] | None:
                 return None
             found[name] = None
         elif note[0] == "table":
-            found[name] = ["table", note[1].dtype.str, base64.b64encode(note[1].tobytes()).decode()]
+            found[name] = ["table", note[1].dtype.str, len(tables), len(note[1])]
+            tables += note[1].tobytes()
         else:
             found[name] = list(note)
-    return found
+    return found, bytes(tables)
 
 
 def _is_address(name: str, address: int) -> bool:
@@ -75,14 +76,14 @@ def _is_address(name: str, address: int) -> bool:
         return False
 
 
-def symbols_of(notes: dict[str, Any]) -> Symbols:
+def symbols_of(notes: dict[str, Any], tables: bytes) -> Symbols:
     """What the notes say, in this process."""
     symbols = Symbols()
     symbols.update(addresses(name for name, note in notes.items() if note is None))
     for name, note in notes.items():
         match note:
-            case "table", dtype, text:
-                symbols._add_table(name, np.frombuffer(base64.b64decode(text), dtype).copy())
+            case "table", dtype, start, count:
+                symbols._add_table(name, np.frombuffer(tables, dtype, count, start).copy())
             case whose, known, loop, part:
                 ufunc = getattr(np, known) if whose == "numpy" else external_ufuncs.find(known)
                 symbols[name] = loop_of(ufunc, loop)[part]

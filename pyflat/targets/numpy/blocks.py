@@ -73,7 +73,7 @@ class Program:
         self.objects: dict[str, Any] = {}
         self.bytes = 0
         """Of all temporaries, for a lane."""
-        self._constants: dict[tuple[str, ...], str] = {}
+        self._constants: dict[tuple[object, ...], str] = {}
 
     # --- names
 
@@ -87,7 +87,7 @@ class Program:
         dtype = "int64" if dtypes(self.floats)[kind].itemsize == 8 else "int32"
         return self._known(("j", dtype, str(bits)), f"asarray(np.{dtype}({bits}))")
 
-    def _known(self, key: tuple[str, ...], text: str) -> str:
+    def _known(self, key: tuple[object, ...], text: str) -> str:
         if key not in self._constants:
             self._constants[key] = f"{key[0]}{len(self._constants)}"
             self.head.append(f"{self._constants[key]} = {text}")
