@@ -38,40 +38,27 @@ from pyflat.passes.rules.identities import simplify
 from pyflat.passes.rules.logic import is_undefined
 
 
-<<<<<<< HEAD
-def fold_constants(fn: Function, *, fold_elementary: bool = True, known: Mapping[Value, Interval] | None = None
-                   ) -> Function:
-    """`fn` in flat or masked form with known operations folded; `fn` itself when there are none.
-
-    `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
-    to the target, whose own functions may differ in the last digits. `known` says where parameters lie.
-    """
-    items = _Folder(fold_elementary, fn.floats, known or {}).folded(fn.body)
-    return fn if same_ops(items, fn.body) else with_body(fn, items)
-=======
-def fold_constants(fn: Function, *, fold_elementary: bool = True, share: bool = False) -> Function:
+def fold_constants(fn: Function, *, fold_elementary: bool = True, share: bool = False,
+                   known: Mapping[Value, Interval] | None = None) -> Function:
     """`fn` in flat or masked form with known operations folded; `fn` itself when there are none.
 
     `fold_elementary` evaluates functions of the C library (accuracy LIBM) by CPython's; without it they are left
     to the target, whose own functions may differ in the last digits. `share` does what `share_subexpressions` does, on
-    the way: so the rules see that operands are equal, and no second sweep is needed for what that shows.
+    the way: so the rules see that operands are equal, and no second sweep is needed for what that shows. `known` says
+    where parameters lie.
     """
-    folder = _Folder(fold_elementary, fn.floats, share=share)
+    folder = _Folder(fold_elementary, fn.floats, known or {}, share=share)
     items = folder.folded(fn.body)
     if same_ops(items, fn.body):
         return fn
     return with_body(fn, renamed(items, folder.named_later))
->>>>>>> first18d
 
 
 class _Folder:
     """Appends simplified operations to `ops`; `mapped` says what became of the old ones."""
 
-<<<<<<< HEAD
-    def __init__(self, fold_elementary: bool, floats: FloatFormat, known: Mapping[Value, Interval]):
-=======
-    def __init__(self, fold_elementary: bool, floats: FloatFormat, *, share: bool = False):
->>>>>>> first18d
+    def __init__(self, fold_elementary: bool, floats: FloatFormat, known: Mapping[Value, Interval], *,
+                 share: bool = False):
         exact = {Accuracy.EXACT, Accuracy.LIBM} if fold_elementary else {Accuracy.EXACT}
         self.foldable = exact
         self.share = share
