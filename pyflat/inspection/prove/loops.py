@@ -147,6 +147,7 @@ class _Pair:
             raise OutsideError("one form has a loop that the other form has not, or not in this order")
         self.path, self.flat, self.parts, self.solver = path, flat, parts, solver
         self.terms: Terms = solver.terms
+        self.outer = context
         self.context = list(context)
         self.at_path = [self.terms.fresh("path", p.kind) for p in path.loop.params]
         self.at_flat: list[Term] = []
@@ -157,10 +158,10 @@ class _Pair:
         """The ways out, whose values are fresh."""
         if unsaid(self.path.walk.fails, self.flat.walk.fails, self.solver, self.context) != "impossible":
             raise OutsideError("no proof was found that a fault says each failure before a loop")
-        begins = [*self.context, self.reached, z3.Not(self.flat.walk.failed)]
+        self.context += [self.reached, z3.Not(self.flat.walk.failed)]
         invariant = self._kept(_candidates(kinds_of(self.path.loop.params), kinds_of(self.flat.loop.params),
                                            *([p.name for p in each.loop.params] for each in (self.path, self.flat))),
-                               lambda r: r.holds(self.path.inits, self.flat.inits), z3.And(*begins))
+                               lambda r: r.holds(self.path.inits, self.flat.inits), z3.And(*self.context))
         while True:
             self.at_flat = _chosen(invariant, self.at_path, self.unknown)
             assumed = z3.And(*self.context, *(r.holds(self.at_path, self.at_flat) for r in invariant))
@@ -223,7 +224,7 @@ class _Pair:
         leaves = [way.cond for way in trip.ways if way not in again and way.label is not FAULT]
         right = z3.Not(trip.fails)
         start = self._head(self.flat.inits)
-        unreached = z3.And(*self.context, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
+        unreached = z3.And(*self.outer, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
         for wrong, said in (
             (z3.And(assumed, trip.fails, z3.Not(trip.suspect)), "fails in a loop without a fault in the flat form"),
             (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)),
