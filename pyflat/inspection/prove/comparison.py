@@ -55,7 +55,7 @@ def compared(structured: Function, flat: Function, seconds: float, work: int | N
 def _meanings(structured: Function, flat: Function, params: Sequence[Any], solver: Solver) -> tuple[Meaning, Meaning]:
     walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)), wrapping(fn))
              for fn in (structured, flat)]
-    path, flattened = (walk.items(fn.body, z3.BoolVal(True))
+    path, flattened = (walk.items(fn.body)
                        for walk, fn in zip(walks, (structured, flat), strict=True))
     ways = side_by_side(path, flattened, solver, [])
     theirs, ours = (meaning(fn, walk, out) for fn, walk, out in zip((structured, flat), walks, ways, strict=True))

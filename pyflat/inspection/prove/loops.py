@@ -27,7 +27,7 @@ import z3
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.paths import Entered, Walk, Walked, Way, kinds_of
 from pyflat.inspection.prove.solving import Found, Solver
-from pyflat.inspection.prove.terms import OutsideError, Terms, both
+from pyflat.inspection.prove.terms import OutsideError, Terms
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import FAULT
 from pyflat.ir.types import BOOL, Kind
@@ -198,12 +198,12 @@ class _Pair:
         context = [assumed]
 
         def canonical() -> Walked:
-            yield from flat.items(self.parts.header, z3.BoolVal(True))
+            yield from flat.items(self.parts.header)
             head.update(go=flat.read(self.parts.go), suspect=flat.failed)
             context.extend((head["go"], z3.Not(flat.failed)))
-            return (yield from flat.items(self.parts.rest, z3.BoolVal(True)))
+            return (yield from flat.items(self.parts.rest))
 
-        ways, after = side_by_side(path.items(self.path.loop.body, z3.BoolVal(True)), canonical(), self.solver, context)
+        ways, after = side_by_side(path.items(self.path.loop.body), canonical(), self.solver, context)
         leave = flat.read_all(self.parts.leave)
         fails = z3.Or(path.failed, *(way.cond for way in ways if way.label is FAULT))
         suspect = z3.Or(head["suspect"], z3.And(head["go"], flat.failed))
@@ -216,7 +216,7 @@ class _Pair:
     def _head(self, values: Sequence[Term]) -> Walk:
         """The canonical loop's header, walked with these values."""
         walk = self.flat.walk.inside(self.flat.loop.params, values)
-        _alone(walk.items(self.parts.header, z3.BoolVal(True)))
+        _alone(walk.items(self.parts.header))
         return walk
 
     def _same_trips(self, assumed: Term, trip: _Trip, again: Sequence[Way]) -> None:
@@ -253,7 +253,7 @@ class _Pair:
             relations = self._kept(relations, partial(_holds, way.values, trip.leave), z3.And(here, way.cond))
             if len(leaving) == 1:
                 results = _chosen(relations, values, results)
-            taken.append(Way(both(self.path.cond, chosen), way.label, values, way.kinds))
+            taken.append(Way((*self.path.tests, (chosen, True)), way.label, values, way.kinds))
             related = z3.And(*(r.holds(values, results) for r in relations))
             facts.append(z3.Implies(z3.And(self.reached, chosen), related))
         failed = self.terms.fresh("failed", BOOL)
@@ -264,7 +264,7 @@ class _Pair:
         self.terms.facts += facts
         for walk in (self.path.walk, self.flat.walk):
             walk.fails.append(z3.And(self.path.cond, failed))
-        return taken, [Way(self.flat.cond, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
+        return taken, [Way(self.flat.tests, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
 
 
 def _alone(walked: Walked) -> None:

@@ -214,7 +214,7 @@ _MEANINGS: dict[tuple[str, Kind], Meaning] = {
     ("gt", FLOAT): lambda a, b: floats.less(b, a), ("ge", FLOAT): lambda a, b: floats.at_most(b, a),
     ("neg", FLOAT): floats.negated, ("abs", FLOAT): floats.size,
     ("isnan", FLOAT): floats.is_nan, ("isinf", FLOAT): floats.is_inf, ("isfinite", FLOAT): floats.is_finite,
-    ("select", BOOL): z3.If,
+    ("select", BOOL): lambda c, a, b: z3.If(c.arg(0), b, a) if z3.is_not(c) else z3.If(c, a, b),
     ("to_float", BOOL): lambda a: z3.If(a, literal(1.0), literal(0.0)),
     ("to_int", BOOL): lambda a: z3.If(a, literal(1), literal(0)),
 }
