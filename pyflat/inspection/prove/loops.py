@@ -94,6 +94,8 @@ class _Relation:
     place: int | None
     other: int
     literal: bool = False
+    named: bool = True
+    """Both have one name, or it is about one value."""
 
     def holds(self, values: Sequence[Term], others: Sequence[Term]) -> Term:
         if self.place is None:
@@ -111,7 +113,7 @@ def _candidates(values: Sequence[Kind], others: Sequence[Kind], names: Sequence[
     found = [_Relation(None, k, truth) for k, kind in enumerate(others) if kind is BOOL for truth in (False, True)]
     pairs = [(j, k) for k, kind in enumerate(others) for j, mine in enumerate(values) if mine is kind]
     pairs.sort(key=lambda pair: names[pair[0]] != other_names[pair[1]])
-    return found + [_Relation(j, k) for j, k in pairs]
+    return found + [_Relation(j, k, named=names[j] == other_names[k]) for j, k in pairs]
 
 
 def _chosen(relations: Sequence[_Relation], values: Sequence[Term], unknown: Sequence[Term]) -> list[Term]:
@@ -129,13 +131,18 @@ class _Trip:
     with at the head of this trip or of the next one."""
 
     ways: list[Way]
-    fails: Term
+    reasons: tuple[Term, ...]
     go: Term
     next: tuple[Term, ...]
     leave: tuple[Term, ...]
+    leave_later: tuple[Term, ...]
     goes_again: Term
     suspect: Term
     suspect_later: Term
+
+    @property
+    def fails(self) -> Term:
+        return z3.Or(*self.reasons)
 
 
 class _Pair:
@@ -179,17 +186,28 @@ class _Pair:
         return self._after(assumed, trip, leaving)
 
     def _kept(self, relations: list[_Relation], holds: Callable[[_Relation], Term], where: Term) -> list[_Relation]:
-        """The relations that hold wherever `where` does."""
-        while relations:
-            found = self.solver.impossible(z3.And(where, z3.Or(*(z3.Not(holds(r)) for r in relations))))
-            if found == "impossible":
-                break
-            if found == "time":
-                raise OutOfTimeError
-            model = self.solver.model
-            assert model is not None
-            relations = [r for r in relations if z3.is_true(model.eval(holds(r), model_completion=True))]
-        return relations
+        """Relations that hold wherever `where` does. What is the same term, or two numbers, is not asked; nor what is said
+        besides of a value that is the same term as another one, unless they have one name."""
+        formulas = {relation: z3.simplify(holds(relation)) for relation in relations}
+        certain = {relation for relation, formula in formulas.items() if z3.is_true(formula)}
+        known = {relation.other for relation in certain}
+        asked = [relation for relation, formula in formulas.items()
+                 if relation not in certain and not z3.is_false(formula) and (relation.named or relation.other not in known)]
+        while asked and (failing := self._failing(asked, formulas, where)):
+            asked = [relation for relation in asked if relation not in failing]
+        return [relation for relation in relations if relation in certain or relation in asked]
+
+    def _failing(self, relations: Sequence[_Relation], formulas: dict[_Relation, Term], where: Term
+                 ) -> list[_Relation]:
+        """Some of the relations that a model offends, none where there is no model."""
+        found = self.solver.impossible(z3.And(where, z3.Or(*(z3.Not(formulas[r]) for r in relations))))
+        if found == "impossible":
+            return []
+        if found == "time":
+            raise OutOfTimeError
+        model = self.solver.model
+        assert model is not None
+        return [r for r in relations if not z3.is_true(model.eval(formulas[r], model_completion=True))]
 
     def _trip(self, assumed: Term) -> _Trip:
         path = self.path.walk.inside(self.path.loop.params, self.at_path)
@@ -205,11 +223,10 @@ class _Pair:
 
         ways, after = side_by_side(path.items(self.path.loop.body), canonical(), self.solver, context)
         leave = flat.read_all(self.parts.leave)
-        fails = z3.Or(path.failed, *(way.cond for way in ways if way.label is FAULT))
+        reasons = *path.fails, *(way.cond for way in ways if way.label is FAULT)
         suspect = z3.Or(head["suspect"], z3.And(head["go"], flat.failed))
         later = self._head(after[0].values)
-        left = [z3.If(head["go"], b, a) for a, b in zip(leave, later.read_all(self.parts.leave), strict=True)]
-        return _Trip(ways, fails, head["go"], after[0].values, tuple(left),
+        return _Trip(ways, reasons, head["go"], after[0].values, leave, later.read_all(self.parts.leave),
                      z3.And(head["go"], later.read(self.parts.go)), suspect,
                      z3.Or(suspect, z3.And(head["go"], later.failed)))
 
@@ -225,19 +242,29 @@ class _Pair:
         right = z3.Not(trip.fails)
         start = self._head(self.flat.inits)
         unreached = z3.And(*self.outer, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
+        found = unsaid(trip.reasons, [trip.suspect], self.solver, [assumed])
+        self._refuse(found, "fails in a loop without a fault in the flat form")
         for wrong, said in (
-            (z3.And(assumed, trip.fails, z3.Not(trip.suspect)), "fails in a loop without a fault in the flat form"),
             (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)),
              "goes on in a loop that the flat form leaves"),
             (z3.And(assumed, right, z3.Or(*leaves), z3.Not(trip.suspect_later), trip.goes_again),
              "leaves a loop in which the flat form goes on"),
             (z3.And(unreached, start.read(self.parts.go)), "does not come to a loop that the flat form enters"),
         ):
-            found = self.solver.impossible(wrong)
-            if found == "time":
-                raise OutOfTimeError
-            if found != "impossible":
-                raise OutsideError(f"no invariant was found that shows that no path {said}")
+            self._refuse(self.solver.impossible(wrong), said)
+
+    def _refuse(self, found: Found, said: str) -> None:
+        if found == "time":
+            raise OutOfTimeError
+        if found != "impossible":
+            raise OutsideError(f"no invariant was found that shows that no path {said}")
+
+    def _leave(self, trip: _Trip, here: Term) -> Sequence[Term]:
+        """What the canonical loop leaves with: at the head of this trip, or of the next one."""
+        for leave, wrong in ((trip.leave, trip.go), (trip.leave_later, z3.Not(trip.go))):
+            if self.solver.impossible(z3.And(here, wrong), effort="once") == "impossible":
+                return leave
+        return [z3.If(trip.go, b, a) for a, b in zip(trip.leave, trip.leave_later, strict=True)]
 
     def _after(self, assumed: Term, trip: _Trip, leaving: Sequence[Way]) -> tuple[list[Way], list[Way]]:
         """Fresh values behind the loop, and what holds between them."""
@@ -248,9 +275,10 @@ class _Pair:
         for way in leaving:
             values = tuple(self.terms.fresh("exit", kind) for kind in way.kinds)
             chosen = self.terms.fresh("way", BOOL)
-            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), [""] * len(values),
-                                    [""] * len(results))
-            relations = self._kept(relations, partial(_holds, way.values, trip.leave), z3.And(here, way.cond))
+            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), ["path"] * len(values),
+                                    ["flat"] * len(results))
+            leave = self._leave(trip, z3.And(here, way.cond))
+            relations = self._kept(relations, partial(_holds, way.values, leave), z3.And(here, way.cond))
             if len(leaving) == 1:
                 results = _chosen(relations, values, results)
             taken.append(Way((*self.path.tests, (chosen, True)), way.label, values, way.kinds))
