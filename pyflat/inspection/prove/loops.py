@@ -26,15 +26,11 @@ import z3
 
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.paths import Entered, Walk, Walked, Way, kinds_of
-from pyflat.inspection.prove.solving import Found, Solver
+from pyflat.inspection.prove.solving import Found, OutOfTimeError, Solver
 from pyflat.inspection.prove.terms import OutsideError, Terms
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import FAULT
 from pyflat.ir.types import BOOL, Kind
-
-
-class OutOfTimeError(Exception):
-    """The budget ended in a question about a loop."""
 
 
 def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[Term]) -> tuple[list[Way], list[Way]]:
@@ -186,13 +182,13 @@ class _Pair:
         return self._after(assumed, trip, leaving)
 
     def _kept(self, relations: list[_Relation], holds: Callable[[_Relation], Term], where: Term) -> list[_Relation]:
-        """Relations that hold wherever `where` does. What is the same term, or two numbers, is not asked; nor what is said
-        besides of a value that is the same term as another one, unless they have one name."""
+        """Relations that hold wherever `where` does. What is the same term, or two numbers, is not asked; nor what is
+        said besides of a value that is the same term as another one, unless they have one name."""
         formulas = {relation: z3.simplify(holds(relation)) for relation in relations}
         certain = {relation for relation, formula in formulas.items() if z3.is_true(formula)}
         known = {relation.other for relation in certain}
         asked = [relation for relation, formula in formulas.items()
-                 if relation not in certain and not z3.is_false(formula) and (relation.named or relation.other not in known)]
+                 if not (z3.is_true(formula) or z3.is_false(formula)) and (relation.named or relation.other not in known)]
         while asked and (failing := self._failing(asked, formulas, where)):
             asked = [relation for relation in asked if relation not in failing]
         return [relation for relation in relations if relation in certain or relation in asked]

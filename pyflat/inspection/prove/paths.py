@@ -6,7 +6,7 @@ way in; the flat form is one path. When a primitive fails is said by the rules o
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence, Set
+from collections.abc import Callable, Generator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value
 from pyflat.ir.types import Kind
 
-MOST_OPERATIONS = 5_000
+MOST_OPERATIONS = 50_000
 
 
 Tests: TypeAlias = tuple[tuple[Term, bool], ...]
@@ -65,12 +65,14 @@ Walked: TypeAlias = Generator[Entered, list[Way], list[Way]]
 @dataclass(slots=True)
 class Walk:
     """One way through a function, list by list. `fails`: when the lane has failed so far; `wrapping`: operations that
-    may leave 64 bits, because only their low bits are read (`analysis.demanded_bits`)."""
+    may leave 64 bits, because only their low bits are read (`analysis.demanded_bits`); `pay` raises when the time is
+    over."""
 
     terms: Terms
     strict: bool
     env: dict[Value, Term]
     wrapping: Set[Op]
+    pay: Callable[[], None]
     fails: list[Term] = field(default_factory=list)
     seen: int = 0
 
@@ -81,7 +83,7 @@ class Walk:
     def inside(self, params: Sequence[Param], values: Sequence[Term]) -> Walk:
         """A walk that begins in a loop of this one, whose parameters have these values; its failures are its own."""
         return Walk(self.terms, self.strict, {**self.env, **dict(zip(params, values, strict=True))},
-                    self.wrapping)
+                    self.wrapping, self.pay)
 
     def read(self, value: Value) -> Term:
         """The term of a value; operations of fault rules, which stand in no block, are made when they are read."""
@@ -126,6 +128,7 @@ class Walk:
 
     def operation(self, op: Op, tests: Tests) -> None:
         self.seen += 1
+        self.pay()
         if self.seen > MOST_OPERATIONS:
             raise OutsideError(f"the function has more than {MOST_OPERATIONS:,} operations")
         if op.opcode == "fault":

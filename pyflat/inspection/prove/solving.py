@@ -8,13 +8,14 @@ holds; a model is an example only after both functions were run on it.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import z3
@@ -38,24 +39,32 @@ Effort = Literal["once", "cuts", "bits"]
 """Ask once; tell facts and cuts, and ask again; make operations bit-precise where these do not help."""
 
 
+class OutOfTimeError(Exception):
+    """The budget has ended."""
+
+
+INTERRUPT_EVERY = 0.1
+"""Seconds: z3 forgets an interrupt that comes while it is not looking."""
+
+
 @dataclass(slots=True)
 class Budget:
-    """What is left: seconds of the clock, or steps as z3 counts them where `work` is given."""
+    """What is left: the time until `ends` (`time.monotonic`), or steps as z3 counts them where `work` is given."""
 
-    seconds: float
+    ends: float
     work: int | None = None
-    ends: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.ends = time.monotonic() + self.seconds
 
     @property
     def spent(self) -> bool:
         return self.work <= 0 if self.work is not None else time.monotonic() >= self.ends
 
+    def pay(self) -> None:
+        """Asked wherever Python does much by itself."""
+        if self.spent:
+            raise OutOfTimeError
+
     def check(self, solver: z3.Solver, asked: Term) -> z3.CheckSatResult:
-        """Whether `asked` can be; unknown where the budget ends in it. z3 does not look at its own limit everywhere: it
-        is interrupted."""
+        """Whether `asked` can be; unknown where the budget ends in it."""
         if self.spent:
             return z3.unknown
         if self.work is not None:
@@ -66,15 +75,34 @@ class Budget:
             return found
         left = self.ends - time.monotonic()
         solver.set("timeout", max(int(left * 1000), 1))
-        alarm = threading.Timer(left + 0.2, solver.ctx.interrupt)
-        alarm.daemon = True
-        alarm.start()
         try:
-            return solver.check(asked)
+            with self.ending(solver.ctx):
+                return solver.check(asked)
         except z3.Z3Exception:
             return z3.unknown
+
+    @contextlib.contextmanager
+    def ending(self, context: z3.Context) -> Iterator[None]:
+        """z3 does not look at its own limit everywhere: what it does in this block is interrupted, again and again,
+        when the time is over. It raises z3.Z3Exception then, or gives up."""
+        if self.work is not None:
+            yield
+            return
+        done = threading.Event()
+
+        def interrupt() -> None:
+            wait = max(self.ends - time.monotonic(), 0.0)
+            while not done.wait(wait):
+                context.interrupt()
+                wait = INTERRUPT_EVERY
+
+        alarm = threading.Thread(target=interrupt, daemon=True)
+        alarm.start()
+        try:
+            yield
         finally:
-            alarm.cancel()
+            done.set()
+            alarm.join()
 
 
 def steps(solver: z3.Solver) -> int:
@@ -105,9 +133,12 @@ class Solver:
         self._asked += 1
         asked = z3.Bool(f"question!{self._asked}")
         self._solver.add(z3.Implies(asked, question))
-        found = self._refined(question, asked, accept, effort)
-        self._solver.add(z3.Not(asked))
-        return found
+        try:
+            return self._refined(question, asked, accept, effort)
+        except OutOfTimeError:
+            return "time"
+        finally:
+            self._solver.add(z3.Not(asked))
 
     def _refined(
         self, question: Term, asked: Term, accept: Callable[[z3.ModelRef], bool], effort: Effort
@@ -128,7 +159,7 @@ class Solver:
                 return "open"
             if behind is None:
                 behind = self.terms.behind(question)
-            recomputed = _recomputed(self.model, behind)
+            recomputed = self._recomputed(self.model, behind)
             if all(z3.is_true(recomputed.eval(each, model_completion=True)) for each in (question, *self.terms.facts)):
                 self.model = recomputed
                 return "open"
@@ -136,6 +167,15 @@ class Solver:
             if not lessons:
                 return "open"
             self._solver.add(*lessons)
+
+    def _recomputed(self, model: z3.ModelRef, behind: Sequence[Application]) -> z3.ModelRef:
+        """The model with the values that operations really have, in order."""
+        changed = copy.copy(model)
+        for made in behind:
+            self.budget.pay()
+            value = computed(made.opcode, made.kind, made.attrs, _operands(changed, made))
+            changed.update_value(made.result, literal(_INSTEAD[made.kind] if value is None else value))
+        return changed
 
     def _lessons(self, model: z3.ModelRef, behind: Sequence[Application], *, bits: bool) -> list[Term]:
         """What the model offends: facts, that equal operands give equal results, cuts, and last a definition."""
@@ -146,6 +186,7 @@ class Solver:
         seen: dict[tuple[Any, ...], tuple[Any, Application, list[int]]] = {}
         thresholds = theorems.Cuts(self.terms.literals)
         for made in behind:
+            self.budget.pay()
             operands, result = _operands(model, made), number(model, made.result, made.kind)
             order = sorted(range(len(operands)), key=lambda place: repr(operands[place])) \
                 if made.opcode in COMMUTATIVE else list(range(len(operands)))
@@ -182,17 +223,12 @@ class Solver:
                 self._precise.add(made.result)
                 goal = z3.Goal()
                 goal.add(exact)
-                return list(_IN_WORDS(goal)[0])
+                try:
+                    with self.budget.ending(goal.ctx):
+                        return list(_IN_WORDS(goal)[0])
+                except z3.Z3Exception:
+                    raise OutOfTimeError from None
         return []
-
-
-def _recomputed(model: z3.ModelRef, behind: Sequence[Application]) -> z3.ModelRef:
-    """The model with the values that operations really have, in order."""
-    changed = copy.copy(model)
-    for made in behind:
-        value = computed(made.opcode, made.kind, made.attrs, _operands(changed, made))
-        changed.update_value(made.result, literal(_INSTEAD[made.kind] if value is None else value))
-    return changed
 
 
 def _operands(model: z3.ModelRef, made: Application) -> list[Any]:

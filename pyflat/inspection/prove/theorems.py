@@ -34,7 +34,7 @@ from pyflat.inspection.prove.floats import (
     equal,
     size,
 )
-from pyflat.inspection.prove.terms import Application, known, literal
+from pyflat.inspection.prove.terms import Application, computed, known, literal, of_table
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import FLOAT, INT, INT_MAX, INT_MIN, Kind
 
@@ -200,6 +200,8 @@ class Cuts:
 
     def of(self, made: Application, operands: Sequence[Any], result: Any) -> list[Term]:
         """Formulas that hold and that these operands and this result offend."""
+        if made.opcode == "gather":
+            return _row(made, operands[0])
         order = _ORDERS.get((made.opcode, made.kinds[0]))
         if any(value != value for value in (*operands, result)):
             return []
@@ -249,6 +251,12 @@ class Cuts:
                     break
                 near[place] = number
         return near
+
+
+def _row(made: Application, index: int) -> list[Term]:
+    """The row of a table that is at this index."""
+    value = computed(made.opcode, made.kind, made.attrs, [index])
+    return [] if value is None else [z3.Implies(made.args[0] == index, made.result == literal(value))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +334,10 @@ _CEILINGS: dict[str, Callable[..., float | None]] = {
 
 def definition(made: Application) -> Term | None:
     """The result bit for bit, where Python has one; None where z3 does not know the operation."""
+    if made.opcode == "gather":
+        index, rows = made.args[0], made.attrs[0][1]
+        inside = z3.And(index >= -len(rows), index < len(rows))
+        return z3.Implies(inside, made.result == of_table(rows, index))
     rule = _DEFINITIONS.get((made.opcode, made.kinds[0]))
     return rule(made.result, *made.args) if rule else None
 
