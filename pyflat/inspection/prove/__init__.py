@@ -90,8 +90,8 @@ def prove(
     **options: Unpack[OptionArguments],
 ) -> Answer:
     """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds all of it
-    (flattening only in the main thread, where there are alarms), or `work` bounds what z3 does: steps as it counts them,
-    the same number on every machine, however busy it is.
+    (flattening only in the main thread, where there are alarms), or `work` bounds what z3 does: steps as it counts
+    them, the same number on every machine, however busy it is.
 
     Raises ImportError without z3; a function that is refused is outside.
     """

@@ -32,6 +32,9 @@ from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import FAULT
 from pyflat.ir.types import BOOL, Kind
 
+SOME, MANY = 6, 24
+"""Rounds of lessons for a question that another one may answer sooner."""
+
 
 def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[Term]) -> tuple[list[Way], list[Way]]:
     """The ways out of both walks, which come to the same loops; `context` holds where they begin."""
@@ -54,9 +57,8 @@ def unsaid(theirs: Sequence[Term], ours: Sequence[Term], solver: Solver, context
     lane = z3.And(*context, z3.Not(z3.Or(*ours)))
     for fails in theirs:
         here = z3.And(lane, fails)
-        if fails.get_id() in same or solver.impossible(here, effort="once") == "impossible":
-            continue
-        if solver.impossible(fails, effort="cuts") == "impossible":
+        tries = (here, 0), (fails, SOME), (here, SOME), (fails, MANY)
+        if fails.get_id() in same or any(solver.impossible(asked, rounds=most) == "impossible" for asked, most in tries):
             continue
         found = solver.impossible(here, accept)
         if found != "impossible":
@@ -187,8 +189,8 @@ class _Pair:
         formulas = {relation: z3.simplify(holds(relation)) for relation in relations}
         certain = {relation for relation, formula in formulas.items() if z3.is_true(formula)}
         known = {relation.other for relation in certain}
-        asked = [relation for relation, formula in formulas.items()
-                 if not (z3.is_true(formula) or z3.is_false(formula)) and (relation.named or relation.other not in known)]
+        asked = [relation for relation, formula in formulas.items() if relation.named or relation.other not in known
+                 if not (z3.is_true(formula) or z3.is_false(formula))]
         while asked and (failing := self._failing(asked, formulas, where)):
             asked = [relation for relation in asked if relation not in failing]
         return [relation for relation in relations if relation in certain or relation in asked]
@@ -258,7 +260,7 @@ class _Pair:
     def _leave(self, trip: _Trip, here: Term) -> Sequence[Term]:
         """What the canonical loop leaves with: at the head of this trip, or of the next one."""
         for leave, wrong in ((trip.leave, trip.go), (trip.leave_later, z3.Not(trip.go))):
-            if self.solver.impossible(z3.And(here, wrong), effort="once") == "impossible":
+            if self.solver.impossible(z3.And(here, wrong), rounds=0) == "impossible":
                 return leave
         return [z3.If(trip.go, b, a) for a, b in zip(trip.leave, trip.leave_later, strict=True)]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import itertools
 import math
 import threading
 import time
@@ -33,10 +34,6 @@ CUTS_EACH = 16
 
 Found = Literal["impossible", "possible", "open", "time"]
 """possible: by a model that the caller has accepted; open: it depends on functions of which nothing is known."""
-
-
-Effort = Literal["once", "cuts", "bits"]
-"""Ask once; tell facts and cuts, and ask again; make operations bit-precise where these do not help."""
 
 
 class OutOfTimeError(Exception):
@@ -126,25 +123,26 @@ class Solver:
         self._precise: set[Term] = set()
 
     def impossible(
-        self, question: Term, accept: Callable[[z3.ModelRef], bool] = lambda _: False, *, effort: Effort = "bits"
+        self, question: Term, accept: Callable[[z3.ModelRef], bool] = lambda _: False, *, rounds: int | None = None
     ) -> Found:
         """Whether no values make `question` true; `accept` says whether a model is an example. Where the answer is
-        "possible" or "open", `model` is the last one."""
+        "possible" or "open", `model` is the last one. `rounds`: how often facts and cuts are told before the answer is
+        "open"; None: as often as they help, and then operations become bit-precise."""
         self._asked += 1
         asked = z3.Bool(f"question!{self._asked}")
         self._solver.add(z3.Implies(asked, question))
         try:
-            return self._refined(question, asked, accept, effort)
+            return self._refined(question, asked, accept, rounds)
         except OutOfTimeError:
             return "time"
         finally:
             self._solver.add(z3.Not(asked))
 
     def _refined(
-        self, question: Term, asked: Term, accept: Callable[[z3.ModelRef], bool], effort: Effort
+        self, question: Term, asked: Term, accept: Callable[[z3.ModelRef], bool], rounds: int | None
     ) -> Found:
         behind: Sequence[Application] | None = None
-        while True:
+        for told in itertools.count():
             self._solver.add(*self.terms.facts[self._told[0]:], *self.terms.domains[self._told[1]:])
             self._told = len(self.terms.facts), len(self.terms.domains)
             found = self.budget.check(self._solver, asked)
@@ -155,7 +153,7 @@ class Solver:
             self.model = self._solver.model()
             if accept(self.model):
                 return "possible"
-            if effort == "once":
+            if told == rounds:
                 return "open"
             if behind is None:
                 behind = self.terms.behind(question)
@@ -163,10 +161,11 @@ class Solver:
             if all(z3.is_true(recomputed.eval(each, model_completion=True)) for each in (question, *self.terms.facts)):
                 self.model = recomputed
                 return "open"
-            lessons = self._lessons(self.model, behind, bits=effort == "bits")
+            lessons = self._lessons(self.model, behind, bits=rounds is None)
             if not lessons:
                 return "open"
             self._solver.add(*lessons)
+        raise AssertionError
 
     def _recomputed(self, model: z3.ModelRef, behind: Sequence[Application]) -> z3.ModelRef:
         """The model with the values that operations really have, in order."""
