@@ -57,8 +57,8 @@ def unsaid(theirs: Sequence[Term], ours: Sequence[Term], solver: Solver, context
     lane = z3.And(*context, z3.Not(z3.Or(*ours)))
     for fails in theirs:
         here = z3.And(lane, fails)
-        tries = (here, 0), (fails, SOME), (here, SOME), (fails, MANY)
-        if fails.get_id() in same or any(solver.impossible(asked, rounds=most) == "impossible" for asked, most in tries):
+        tries = ((here, 0), (fails, SOME), (here, SOME), (fails, MANY)) if fails.get_id() not in same else ()
+        if not tries or any(solver.impossible(asked, rounds=most) == "impossible" for asked, most in tries):
             continue
         found = solver.impossible(here, accept)
         if found != "impossible":
