@@ -96,6 +96,16 @@ class Walk:
     def read_all(self, values: Sequence[Value]) -> tuple[Term, ...]:
         return tuple(self.read(value) for value in values)
 
+    def under(self, value: Value, tests: Tests) -> Term:
+        """The term of a value that is read after these tests: what is chosen by one of them is known."""
+        found = self.read(value)
+        while tests and z3.is_app_of(found, z3.Z3_OP_ITE):
+            truth = next((truth for test, truth in reversed(tests) if test.eq(found.arg(0))), None)
+            if truth is None:
+                break
+            found = found.arg(1 if truth else 2)
+        return found
+
     def items(self, items: Sequence[Item], tests: Tests = ()) -> Walked:
         """The ways out of a control-flow list that is entered after `tests`; off the end without a Yield: none."""
         left: list[Way] = []
@@ -109,10 +119,11 @@ class Walk:
                         label = item.end.label if isinstance(item.end, Exit) else None
                         if tests[-1:] == UNREACHED:
                             return left
-                        return [*left, Way(tests, label, self.read_all(item.end.values), kinds_of(item.end.values))]
+                        values = tuple(self.under(value, tests) for value in item.end.values)
+                        return [*left, Way(tests, label, values, kinds_of(item.end.values))]
                     continue
                 case If():
-                    test = self.read(item.cond)
+                    test = self.under(item.cond, tests)
                     then = yield from self.items(item.then, (*tests, (test, True)))
                     orelse = yield from self.items(item.orelse, (*tests, (test, False)))
                     ways, own = [*then, *orelse], (None,)
@@ -132,9 +143,9 @@ class Walk:
         if self.seen > MOST_OPERATIONS:
             raise OutsideError(f"the function has more than {MOST_OPERATIONS:,} operations")
         if op.opcode == "fault":
-            self.fails.append(both(passed(tests), self.read(op.args[0])))
+            self.fails.append(both(passed(tests), self.under(op.args[0], tests)))
             return
-        self.env[op] = self.terms.apply(op, [self.read(arg) for arg in op.args])
+        self.env[op] = self.terms.apply(op, [self.under(arg, tests) for arg in op.args])
         when = fault_condition(Builder(), op) if self.strict and op not in self.wrapping else None
         if when is not None:
             self.fails.append(both(passed(tests), self.read(when)))
@@ -175,7 +186,7 @@ def chosen(values: Sequence[tuple[Tests, Term]]) -> Term:
         return z3.If(passed(tests), value, chosen(others))
     arms = [chosen([(way[common + 1:], value) for way, value in values if way[common][1] is truth])
             for truth in (True, False)]
-    return z3.If(split, *arms)
+    return split if z3.is_true(arms[0]) and z3.is_false(arms[1]) else z3.If(split, *arms)
 
 
 def _common(ways: Sequence[Tests]) -> int:

@@ -23,6 +23,7 @@ import z3
 
 from pyflat.inspection.prove import theorems
 from pyflat.inspection.prove.floats import Term
+from pyflat.inspection.prove.ranges import Ranges
 from pyflat.inspection.prove.terms import Application, Terms, computed, literal, number
 from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -116,9 +117,10 @@ class Solver:
         self.budget = budget
         self.model: z3.ModelRef | None = None
         self._solver = z3.SimpleSolver()
-        self._told = 0, 0
+        self._told = 0, 0, 0
         self._asked = 0
         self._facts: dict[Term, list[Term]] = {}
+        self._ranges = Ranges(terms.made_by)
         self._offences: Counter[Term] = Counter()
         self._precise: set[Term] = set()
 
@@ -144,7 +146,9 @@ class Solver:
         behind: Sequence[Application] | None = None
         for told in itertools.count():
             self._solver.add(*self.terms.facts[self._told[0]:], *self.terms.domains[self._told[1]:])
-            self._told = len(self.terms.facts), len(self.terms.domains)
+            for made in self.terms.applications[self._told[2]:]:
+                self._solver.add(*theorems.in_range(made, self._ranges))
+            self._told = len(self.terms.facts), len(self.terms.domains), len(self.terms.applications)
             found = self.budget.check(self._solver, asked)
             if found == z3.unsat:
                 return "impossible"

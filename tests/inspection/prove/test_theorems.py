@@ -12,6 +12,7 @@ import z3
 
 from pyflat.functions.records import RECORDS
 from pyflat.inspection.prove import EDGES, floats, theorems
+from pyflat.inspection.prove.ranges import ANY, Ranges
 from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, computed, literal
 from pyflat.ir.nodes import Op, Param
 from pyflat.ir.ops import PRIMITIVES
@@ -141,6 +142,55 @@ def python(term, kind):
         return z3.is_true(term)
     word = term.as_signed_long()
     return floats.number_of(word) if kind is FLOAT else word
+
+
+@pytest.mark.parametrize(("opcode", "kinds"), [
+    ("mod", (INT, INT)), ("floordiv", (INT, INT)), ("mul", (INT, INT)), ("ipow", (INT, INT)), ("to_float", (INT,)),
+    ("mul", (FLOAT, FLOAT)), ("pow", (FLOAT, FLOAT)), ("add", (INT, INT)), ("sub", (INT, INT)), ("abs", (INT,)),
+    ("abs", (FLOAT,)), ("neg", (FLOAT,)), ("neg", (INT,)),
+])
+def test_results_lie_in_their_ranges(opcode, kinds):
+    """Of operands that are one of two literals, the operation on any two numbers between them."""
+    rng = Random(opcode)
+    narrow = 0
+    for _ in range(60):
+        terms = Terms()
+        ends = [sorted(drawn(kind, rng) if rng.random() < 0.3 else rng.choice(NEAR[kind]) for _ in "ab") for kind in kinds]
+        args = [z3.If(z3.Bool(f"c{i}"), literal(low), literal(high)) for i, (low, high) in enumerate(ends)]
+        result = next(result for these, result in PRIMITIVES[opcode].signatures if these == kinds)
+        if _folds(args):
+            continue
+        low, high = Ranges(terms.made_by).of(terms.value(opcode, kinds, args, result))
+        narrow += (low, high) != ANY
+        for _ in range(8):
+            values = [rng.choice((a, b)) if len(kinds) == 1 or kind is FLOAT and not math.isfinite(a + b) else between(a, b, kind, rng)
+                      for (a, b), kind in zip(ends, kinds, strict=True)]
+            value = computed(opcode, result, (), values)
+            if value is not None and is_lane(opcode, values):
+                assert low <= literal(value).as_signed_long() <= high, (ends, values, value)
+    assert narrow
+
+
+NEAR = {INT: (-3, -1, 0, 1, 2, 9, 10, 63), FLOAT: (-2.5, -0.0, 0.0, 0.5, 1.0, 9.0, 1e200)}
+
+
+def _folds(args):
+    return len(args) == 1 and z3.is_bv_value(z3.simplify(args[0]))
+
+
+def between(low, high, kind, rng):
+    if rng.random() < 0.4 or kind is FLOAT and not low < high:
+        return rng.choice((low, high))
+    return rng.randint(low, high) if kind is INT else rng.uniform(low, high)
+
+
+def is_lane(opcode, values):
+    """The result is no int that only wrapped into 64 bits."""
+    try:
+        value = PRIMITIVES[opcode].python(*values)
+    except (ArithmeticError, ValueError):
+        return False
+    return not isinstance(value, int) or -2**63 <= value < 2**63
 
 
 def test_small_tables_have_the_values_of_their_rows():
