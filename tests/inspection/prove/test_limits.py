@@ -5,7 +5,9 @@ import time
 
 import pytest
 
-z3 = pytest.importorskip("z3")
+pytest.importorskip("z3")
+import z3
+
 from pyflat.inspection import prove as proofs
 from pyflat.inspection.prove import solving
 from pyflat.inspection.prove.terms import Terms

@@ -263,7 +263,7 @@ def longest(n: int):
         while m != 1:
             m = m // 2 if m % 2 == 0 else 3 * m + 1
             c = c + 1
-        best = c if c > best else best
+        best = max(best, c)
     return best
 
 
