@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from random import Random
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.roles import array_parameters
+from pyflat.inspection.alarm import TimeUp, alarm
 from pyflat.inspection.listing import argument_shapes
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
@@ -41,6 +44,8 @@ if TYPE_CHECKING:
     from pyflat.runtime.settings import Options
 
 SECONDS = 20.0
+SHARE = 0.95
+"""Of the time, for z3; the rest is for edge rows, where z3 has not decided."""
 MOST_ROWS = 1000
 MOST_TRIPS = 200
 EDGES: dict[Kind, tuple[Any, ...]] = {
@@ -84,8 +89,9 @@ def prove(
     work: int | None = None,
     **options: Unpack[OptionArguments],
 ) -> Answer:
-    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds each of two attempts, or
-    `work` does: steps as z3 counts them, the same number on every machine, however busy it is.
+    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds all of it
+    (flattening only in the main thread, where there are alarms), or `work` bounds what z3 does: steps as it counts
+    them, the same number on every machine, however busy it is.
 
     Raises ImportError without z3; a function that is refused is outside.
     """
@@ -108,12 +114,17 @@ def prove_shapes(
     """The same for a function whose arguments have these shapes."""
     from pyflat.passes.pipelines import flatten_ir
 
+    began = time.monotonic()
     try:
-        spec = specialised(function, shapes, options, none=False)
-        flat = flatten_ir(spec.function)
+        with alarm(seconds) if work is None else nullcontext():
+            spec = specialised(function, shapes, options, none=False)
+            flat = flatten_ir(spec.function)
     except FlattenError as refusal:
         return _refused(function, refusal)
-    return compare(function.__qualname__, spec.function, flat, seconds=seconds, work=work)
+    except TimeUp:
+        return Answer("outside", function.__qualname__, f"flattening it took longer than {seconds:g} s")
+    return compare(function.__qualname__, spec.function, flat, seconds=seconds, work=work,
+                   began=began if work is None else None)
 
 
 def _refused(function: FunctionType, refusal: FlattenError) -> Answer:
@@ -124,19 +135,27 @@ def _refused(function: FunctionType, refusal: FlattenError) -> Answer:
 
 @with_room
 def compare(
-    name: str, structured: Function, flat: Function, *, seconds: float = SECONDS, work: int | None = None
+    name: str, structured: Function, flat: Function, *, seconds: float = SECONDS, work: int | None = None,
+    began: float | None = None
 ) -> Answer:
-    """Whether `flat` means what `structured` means."""
+    """Whether `flat` means what `structured` means. `began`: since when the seconds run (`time.monotonic`)."""
     require("z3", "pyflat.inspection.prove")
-    from pyflat.inspection.prove.comparison import compared
+    from pyflat.inspection.prove.comparison import OUT_OF_TIME, compared
+    from pyflat.inspection.prove.solving import Budget
 
-    found = compared(structured, flat, seconds, work)
+    ends = (time.monotonic() if began is None else began) + seconds
+    found = compared(structured, flat, Budget(ends - seconds * (1 - SHARE), work))
+    if found.outside == OUT_OF_TIME:
+        limit = f"{seconds:g} s" if work is None else f"{work:,} steps"
+        found = replace(found, outside=f"{OUT_OF_TIME} in {limit}")
     if found.arguments is not None:
         return Answer("counterexample", name, differs(structured, flat, found.arguments),
                       _named(structured, found.arguments))
     if found.outside is None:
         return Answer("proved", name, _claim(structured, found.functions))
     for args in edge_rows([p.kind for p in structured.params]):  # z3 has no proof; is there an example to the contrary?
+        if work is None and time.monotonic() >= ends:
+            break
         shown = differs(structured, flat, args)
         if shown:
             return Answer("counterexample", name, shown, _named(structured, args))

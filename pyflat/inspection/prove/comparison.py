@@ -10,12 +10,14 @@ import z3
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.inspection.prove import differs
-from pyflat.inspection.prove.loops import OutOfTimeError, side_by_side, unsaid
+from pyflat.inspection.prove.loops import side_by_side, unsaid
 from pyflat.inspection.prove.paths import Meaning, Walk, meaning
-from pyflat.inspection.prove.solving import Budget, Solver
+from pyflat.inspection.prove.solving import Budget, OutOfTimeError, Solver
 from pyflat.inspection.prove.terms import OutsideError, Terms, number
 from pyflat.inspection.prove.theorems import is_opaque
 from pyflat.ir.nodes import Function
+
+OUT_OF_TIME = "z3 did not decide it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,9 @@ class Compared:
     arguments: tuple[Any, ...] | None = None
 
 
-def compared(structured: Function, flat: Function, seconds: float, work: int | None) -> Compared:
+def compared(structured: Function, flat: Function, budget: Budget) -> Compared:
     """Whether each lane of `flat` is suspect, or has the value of its path in `structured`."""
-    terms, budget = Terms(), Budget(seconds, work)
+    terms = Terms()
     solver = Solver(terms, budget)
     params = [terms.fresh(p.name or "p", p.kind) for p in structured.params]
     try:
@@ -45,17 +47,17 @@ def compared(structured: Function, flat: Function, seconds: float, work: int | N
         case "impossible":
             return Compared(None, functions)
         case "time":
-            limit = f"{seconds:g} s" if work is None else f"{work:,} steps"
-            return Compared(f"z3 did not decide it in {limit}")
+            return Compared(OUT_OF_TIME)
         case "open":
             return Compared(f"it depends on what {', '.join(functions) or 'a loop'} compute, of which z3 knows nothing")
     return Compared("", arguments=found)
 
 
 def _meanings(structured: Function, flat: Function, params: Sequence[Any], solver: Solver) -> tuple[Meaning, Meaning]:
-    walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)), wrapping(fn))
+    walks = [Walk(solver.terms, fn.form == "structured", dict(zip(fn.params, params, strict=True)), wrapping(fn),
+                  solver.budget.pay)
              for fn in (structured, flat)]
-    path, flattened = (walk.items(fn.body, z3.BoolVal(True))
+    path, flattened = (walk.items(fn.body)
                        for walk, fn in zip(walks, (structured, flat), strict=True))
     ways = side_by_side(path, flattened, solver, [])
     theirs, ours = (meaning(fn, walk, out) for fn, walk, out in zip((structured, flat), walks, ways, strict=True))

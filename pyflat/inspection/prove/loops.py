@@ -26,15 +26,14 @@ import z3
 
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.paths import Entered, Walk, Walked, Way, kinds_of
-from pyflat.inspection.prove.solving import Found, Solver
-from pyflat.inspection.prove.terms import OutsideError, Terms, both
+from pyflat.inspection.prove.solving import Found, OutOfTimeError, Solver
+from pyflat.inspection.prove.terms import OutsideError, Terms
 from pyflat.ir.loops import canonical_parts
 from pyflat.ir.nodes import FAULT
 from pyflat.ir.types import BOOL, Kind
 
-
-class OutOfTimeError(Exception):
-    """The budget ended in a question about a loop."""
+SOME, MANY = 6, 24
+"""Rounds of lessons for a question that another one may answer sooner."""
 
 
 def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[Term]) -> tuple[list[Way], list[Way]]:
@@ -58,9 +57,8 @@ def unsaid(theirs: Sequence[Term], ours: Sequence[Term], solver: Solver, context
     lane = z3.And(*context, z3.Not(z3.Or(*ours)))
     for fails in theirs:
         here = z3.And(lane, fails)
-        if fails.get_id() in same or solver.impossible(here, effort="once") == "impossible":
-            continue
-        if solver.impossible(fails, effort="cuts") == "impossible":
+        tries = ((here, 0), (fails, SOME), (here, SOME), (fails, MANY)) if fails.get_id() not in same else ()
+        if not tries or any(solver.impossible(asked, rounds=most) == "impossible" for asked, most in tries):
             continue
         found = solver.impossible(here, accept)
         if found != "impossible":
@@ -94,6 +92,8 @@ class _Relation:
     place: int | None
     other: int
     literal: bool = False
+    named: bool = True
+    """Both have one name, or it is about one value."""
 
     def holds(self, values: Sequence[Term], others: Sequence[Term]) -> Term:
         if self.place is None:
@@ -111,7 +111,7 @@ def _candidates(values: Sequence[Kind], others: Sequence[Kind], names: Sequence[
     found = [_Relation(None, k, truth) for k, kind in enumerate(others) if kind is BOOL for truth in (False, True)]
     pairs = [(j, k) for k, kind in enumerate(others) for j, mine in enumerate(values) if mine is kind]
     pairs.sort(key=lambda pair: names[pair[0]] != other_names[pair[1]])
-    return found + [_Relation(j, k) for j, k in pairs]
+    return found + [_Relation(j, k, named=names[j] == other_names[k]) for j, k in pairs]
 
 
 def _chosen(relations: Sequence[_Relation], values: Sequence[Term], unknown: Sequence[Term]) -> list[Term]:
@@ -129,13 +129,18 @@ class _Trip:
     with at the head of this trip or of the next one."""
 
     ways: list[Way]
-    fails: Term
+    reasons: tuple[Term, ...]
     go: Term
     next: tuple[Term, ...]
     leave: tuple[Term, ...]
+    leave_later: tuple[Term, ...]
     goes_again: Term
     suspect: Term
     suspect_later: Term
+
+    @property
+    def fails(self) -> Term:
+        return z3.Or(*self.reasons)
 
 
 class _Pair:
@@ -147,6 +152,7 @@ class _Pair:
             raise OutsideError("one form has a loop that the other form has not, or not in this order")
         self.path, self.flat, self.parts, self.solver = path, flat, parts, solver
         self.terms: Terms = solver.terms
+        self.outer = context
         self.context = list(context)
         self.at_path = [self.terms.fresh("path", p.kind) for p in path.loop.params]
         self.at_flat: list[Term] = []
@@ -157,10 +163,10 @@ class _Pair:
         """The ways out, whose values are fresh."""
         if unsaid(self.path.walk.fails, self.flat.walk.fails, self.solver, self.context) != "impossible":
             raise OutsideError("no proof was found that a fault says each failure before a loop")
-        begins = [*self.context, self.reached, z3.Not(self.flat.walk.failed)]
+        self.context += [self.reached, z3.Not(self.flat.walk.failed)]
         invariant = self._kept(_candidates(kinds_of(self.path.loop.params), kinds_of(self.flat.loop.params),
                                            *([p.name for p in each.loop.params] for each in (self.path, self.flat))),
-                               lambda r: r.holds(self.path.inits, self.flat.inits), z3.And(*begins))
+                               lambda r: r.holds(self.path.inits, self.flat.inits), z3.And(*self.context))
         while True:
             self.at_flat = _chosen(invariant, self.at_path, self.unknown)
             assumed = z3.And(*self.context, *(r.holds(self.at_path, self.at_flat) for r in invariant))
@@ -178,17 +184,28 @@ class _Pair:
         return self._after(assumed, trip, leaving)
 
     def _kept(self, relations: list[_Relation], holds: Callable[[_Relation], Term], where: Term) -> list[_Relation]:
-        """The relations that hold wherever `where` does."""
-        while relations:
-            found = self.solver.impossible(z3.And(where, z3.Or(*(z3.Not(holds(r)) for r in relations))))
-            if found == "impossible":
-                break
-            if found == "time":
-                raise OutOfTimeError
-            model = self.solver.model
-            assert model is not None
-            relations = [r for r in relations if z3.is_true(model.eval(holds(r), model_completion=True))]
-        return relations
+        """Relations that hold wherever `where` does. What is the same term, or two numbers, is not asked; nor what is
+        said besides of a value that is the same term as another one, unless they have one name."""
+        formulas = {relation: z3.simplify(holds(relation)) for relation in relations}
+        certain = {relation for relation, formula in formulas.items() if z3.is_true(formula)}
+        known = {relation.other for relation in certain}
+        asked = [relation for relation, formula in formulas.items() if relation.named or relation.other not in known
+                 if not (z3.is_true(formula) or z3.is_false(formula))]
+        while asked and (failing := self._failing(asked, formulas, where)):
+            asked = [relation for relation in asked if relation not in failing]
+        return [relation for relation in relations if relation in certain or relation in asked]
+
+    def _failing(self, relations: Sequence[_Relation], formulas: dict[_Relation, Term], where: Term
+                 ) -> list[_Relation]:
+        """Some of the relations that a model offends, none where there is no model."""
+        found = self.solver.impossible(z3.And(where, z3.Or(*(z3.Not(formulas[r]) for r in relations))))
+        if found == "impossible":
+            return []
+        if found == "time":
+            raise OutOfTimeError
+        model = self.solver.model
+        assert model is not None
+        return [r for r in relations if not z3.is_true(model.eval(formulas[r], model_completion=True))]
 
     def _trip(self, assumed: Term) -> _Trip:
         path = self.path.walk.inside(self.path.loop.params, self.at_path)
@@ -197,25 +214,24 @@ class _Pair:
         context = [assumed]
 
         def canonical() -> Walked:
-            yield from flat.items(self.parts.header, z3.BoolVal(True))
+            yield from flat.items(self.parts.header)
             head.update(go=flat.read(self.parts.go), suspect=flat.failed)
             context.extend((head["go"], z3.Not(flat.failed)))
-            return (yield from flat.items(self.parts.rest, z3.BoolVal(True)))
+            return (yield from flat.items(self.parts.rest))
 
-        ways, after = side_by_side(path.items(self.path.loop.body, z3.BoolVal(True)), canonical(), self.solver, context)
+        ways, after = side_by_side(path.items(self.path.loop.body), canonical(), self.solver, context)
         leave = flat.read_all(self.parts.leave)
-        fails = z3.Or(path.failed, *(way.cond for way in ways if way.label is FAULT))
+        reasons = *path.fails, *(way.cond for way in ways if way.label is FAULT)
         suspect = z3.Or(head["suspect"], z3.And(head["go"], flat.failed))
         later = self._head(after[0].values)
-        left = [z3.If(head["go"], b, a) for a, b in zip(leave, later.read_all(self.parts.leave), strict=True)]
-        return _Trip(ways, fails, head["go"], after[0].values, tuple(left),
+        return _Trip(ways, reasons, head["go"], after[0].values, leave, later.read_all(self.parts.leave),
                      z3.And(head["go"], later.read(self.parts.go)), suspect,
                      z3.Or(suspect, z3.And(head["go"], later.failed)))
 
     def _head(self, values: Sequence[Term]) -> Walk:
         """The canonical loop's header, walked with these values."""
         walk = self.flat.walk.inside(self.flat.loop.params, values)
-        _alone(walk.items(self.parts.header, z3.BoolVal(True)))
+        _alone(walk.items(self.parts.header))
         return walk
 
     def _same_trips(self, assumed: Term, trip: _Trip, again: Sequence[Way]) -> None:
@@ -223,20 +239,30 @@ class _Pair:
         leaves = [way.cond for way in trip.ways if way not in again and way.label is not FAULT]
         right = z3.Not(trip.fails)
         start = self._head(self.flat.inits)
-        unreached = z3.And(*self.context, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
+        unreached = z3.And(*self.outer, z3.Not(self.path.cond), z3.Not(self.flat.walk.failed), z3.Not(start.failed))
+        found = unsaid(trip.reasons, [trip.suspect], self.solver, [assumed])
+        self._refuse(found, "fails in a loop without a fault in the flat form")
         for wrong, said in (
-            (z3.And(assumed, trip.fails, z3.Not(trip.suspect)), "fails in a loop without a fault in the flat form"),
             (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)),
              "goes on in a loop that the flat form leaves"),
             (z3.And(assumed, right, z3.Or(*leaves), z3.Not(trip.suspect_later), trip.goes_again),
              "leaves a loop in which the flat form goes on"),
             (z3.And(unreached, start.read(self.parts.go)), "does not come to a loop that the flat form enters"),
         ):
-            found = self.solver.impossible(wrong)
-            if found == "time":
-                raise OutOfTimeError
-            if found != "impossible":
-                raise OutsideError(f"no invariant was found that shows that no path {said}")
+            self._refuse(self.solver.impossible(wrong), said)
+
+    def _refuse(self, found: Found, said: str) -> None:
+        if found == "time":
+            raise OutOfTimeError
+        if found != "impossible":
+            raise OutsideError(f"no invariant was found that shows that no path {said}")
+
+    def _leave(self, trip: _Trip, here: Term) -> Sequence[Term]:
+        """What the canonical loop leaves with: at the head of this trip, or of the next one."""
+        for leave, wrong in ((trip.leave, trip.go), (trip.leave_later, z3.Not(trip.go))):
+            if self.solver.impossible(z3.And(here, wrong), rounds=0) == "impossible":
+                return leave
+        return [z3.If(trip.go, b, a) for a, b in zip(trip.leave, trip.leave_later, strict=True)]
 
     def _after(self, assumed: Term, trip: _Trip, leaving: Sequence[Way]) -> tuple[list[Way], list[Way]]:
         """Fresh values behind the loop, and what holds between them."""
@@ -247,12 +273,13 @@ class _Pair:
         for way in leaving:
             values = tuple(self.terms.fresh("exit", kind) for kind in way.kinds)
             chosen = self.terms.fresh("way", BOOL)
-            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), [""] * len(values),
-                                    [""] * len(results))
-            relations = self._kept(relations, partial(_holds, way.values, trip.leave), z3.And(here, way.cond))
+            relations = _candidates(way.kinds, kinds_of(self.flat.loop.results), ["path"] * len(values),
+                                    ["flat"] * len(results))
+            leave = self._leave(trip, z3.And(here, way.cond))
+            relations = self._kept(relations, partial(_holds, way.values, leave), z3.And(here, way.cond))
             if len(leaving) == 1:
                 results = _chosen(relations, values, results)
-            taken.append(Way(both(self.path.cond, chosen), way.label, values, way.kinds))
+            taken.append(Way((*self.path.tests, (chosen, True)), way.label, values, way.kinds))
             related = z3.And(*(r.holds(values, results) for r in relations))
             facts.append(z3.Implies(z3.And(self.reached, chosen), related))
         failed = self.terms.fresh("failed", BOOL)
@@ -263,7 +290,7 @@ class _Pair:
         self.terms.facts += facts
         for walk in (self.path.walk, self.flat.walk):
             walk.fails.append(z3.And(self.path.cond, failed))
-        return taken, [Way(self.flat.cond, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
+        return taken, [Way(self.flat.tests, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
 
 
 def _alone(walked: Walked) -> None:

@@ -8,19 +8,22 @@ holds; a model is an example only after both functions were run on it.
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import itertools
 import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import z3
 
 from pyflat.inspection.prove import theorems
 from pyflat.inspection.prove.floats import Term
+from pyflat.inspection.prove.ranges import Ranges
 from pyflat.inspection.prove.terms import Application, Terms, computed, literal, number
 from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -34,28 +37,32 @@ Found = Literal["impossible", "possible", "open", "time"]
 """possible: by a model that the caller has accepted; open: it depends on functions of which nothing is known."""
 
 
-Effort = Literal["once", "cuts", "bits"]
-"""Ask once; tell facts and cuts, and ask again; make operations bit-precise where these do not help."""
+class OutOfTimeError(Exception):
+    """The budget has ended."""
+
+
+INTERRUPT_EVERY = 0.1
+"""Seconds: z3 forgets an interrupt that comes while it is not looking."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What is left: seconds of the clock, or steps as z3 counts them where `work` is given."""
+    """What is left: the time until `ends` (`time.monotonic`), or steps as z3 counts them where `work` is given."""
 
-    seconds: float
+    ends: float
     work: int | None = None
-    ends: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.ends = time.monotonic() + self.seconds
 
     @property
     def spent(self) -> bool:
         return self.work <= 0 if self.work is not None else time.monotonic() >= self.ends
 
+    def pay(self) -> None:
+        """Asked wherever Python does much by itself."""
+        if self.spent:
+            raise OutOfTimeError
+
     def check(self, solver: z3.Solver, asked: Term) -> z3.CheckSatResult:
-        """Whether `asked` can be; unknown where the budget ends in it. z3 does not look at its own limit everywhere: it
-        is interrupted."""
+        """Whether `asked` can be; unknown where the budget ends in it."""
         if self.spent:
             return z3.unknown
         if self.work is not None:
@@ -66,15 +73,34 @@ class Budget:
             return found
         left = self.ends - time.monotonic()
         solver.set("timeout", max(int(left * 1000), 1))
-        alarm = threading.Timer(left + 0.2, solver.ctx.interrupt)
-        alarm.daemon = True
-        alarm.start()
         try:
-            return solver.check(asked)
+            with self.ending(solver.ctx):
+                return solver.check(asked)
         except z3.Z3Exception:
             return z3.unknown
+
+    @contextlib.contextmanager
+    def ending(self, context: z3.Context) -> Iterator[None]:
+        """z3 does not look at its own limit everywhere: what it does in this block is interrupted, again and again,
+        when the time is over. It raises z3.Z3Exception then, or gives up."""
+        if self.work is not None:
+            yield
+            return
+        done = threading.Event()
+
+        def interrupt() -> None:
+            wait = max(self.ends - time.monotonic(), 0.0)
+            while not done.wait(wait):
+                context.interrupt()
+                wait = INTERRUPT_EVERY
+
+        alarm = threading.Thread(target=interrupt, daemon=True)
+        alarm.start()
+        try:
+            yield
         finally:
-            alarm.cancel()
+            done.set()
+            alarm.join()
 
 
 def steps(solver: z3.Solver) -> int:
@@ -91,31 +117,38 @@ class Solver:
         self.budget = budget
         self.model: z3.ModelRef | None = None
         self._solver = z3.SimpleSolver()
-        self._told = 0, 0
+        self._told = 0, 0, 0
         self._asked = 0
         self._facts: dict[Term, list[Term]] = {}
+        self._ranges = Ranges(terms.made_by)
         self._offences: Counter[Term] = Counter()
         self._precise: set[Term] = set()
 
     def impossible(
-        self, question: Term, accept: Callable[[z3.ModelRef], bool] = lambda _: False, *, effort: Effort = "bits"
+        self, question: Term, accept: Callable[[z3.ModelRef], bool] = lambda _: False, *, rounds: int | None = None
     ) -> Found:
         """Whether no values make `question` true; `accept` says whether a model is an example. Where the answer is
-        "possible" or "open", `model` is the last one."""
+        "possible" or "open", `model` is the last one. `rounds`: how often facts and cuts are told before the answer is
+        "open"; None: as often as they help, and then operations become bit-precise."""
         self._asked += 1
         asked = z3.Bool(f"question!{self._asked}")
         self._solver.add(z3.Implies(asked, question))
-        found = self._refined(question, asked, accept, effort)
-        self._solver.add(z3.Not(asked))
-        return found
+        try:
+            return self._refined(question, asked, accept, rounds)
+        except OutOfTimeError:
+            return "time"
+        finally:
+            self._solver.add(z3.Not(asked))
 
     def _refined(
-        self, question: Term, asked: Term, accept: Callable[[z3.ModelRef], bool], effort: Effort
+        self, question: Term, asked: Term, accept: Callable[[z3.ModelRef], bool], rounds: int | None
     ) -> Found:
         behind: Sequence[Application] | None = None
-        while True:
+        for told in itertools.count():
             self._solver.add(*self.terms.facts[self._told[0]:], *self.terms.domains[self._told[1]:])
-            self._told = len(self.terms.facts), len(self.terms.domains)
+            for made in self.terms.applications[self._told[2]:]:
+                self._solver.add(*theorems.in_range(made, self._ranges))
+            self._told = len(self.terms.facts), len(self.terms.domains), len(self.terms.applications)
             found = self.budget.check(self._solver, asked)
             if found == z3.unsat:
                 return "impossible"
@@ -124,18 +157,28 @@ class Solver:
             self.model = self._solver.model()
             if accept(self.model):
                 return "possible"
-            if effort == "once":
+            if told == rounds:
                 return "open"
             if behind is None:
                 behind = self.terms.behind(question)
-            recomputed = _recomputed(self.model, behind)
+            recomputed = self._recomputed(self.model, behind)
             if all(z3.is_true(recomputed.eval(each, model_completion=True)) for each in (question, *self.terms.facts)):
                 self.model = recomputed
                 return "open"
-            lessons = self._lessons(self.model, behind, bits=effort == "bits")
+            lessons = self._lessons(self.model, behind, bits=rounds is None)
             if not lessons:
                 return "open"
             self._solver.add(*lessons)
+        raise AssertionError
+
+    def _recomputed(self, model: z3.ModelRef, behind: Sequence[Application]) -> z3.ModelRef:
+        """The model with the values that operations really have, in order."""
+        changed = copy.copy(model)
+        for made in behind:
+            self.budget.pay()
+            value = computed(made.opcode, made.kind, made.attrs, _operands(changed, made))
+            changed.update_value(made.result, literal(_INSTEAD[made.kind] if value is None else value))
+        return changed
 
     def _lessons(self, model: z3.ModelRef, behind: Sequence[Application], *, bits: bool) -> list[Term]:
         """What the model offends: facts, that equal operands give equal results, cuts, and last a definition."""
@@ -146,6 +189,7 @@ class Solver:
         seen: dict[tuple[Any, ...], tuple[Any, Application, list[int]]] = {}
         thresholds = theorems.Cuts(self.terms.literals)
         for made in behind:
+            self.budget.pay()
             operands, result = _operands(model, made), number(model, made.result, made.kind)
             order = sorted(range(len(operands)), key=lambda place: repr(operands[place])) \
                 if made.opcode in COMMUTATIVE else list(range(len(operands)))
@@ -182,17 +226,12 @@ class Solver:
                 self._precise.add(made.result)
                 goal = z3.Goal()
                 goal.add(exact)
-                return list(_IN_WORDS(goal)[0])
+                try:
+                    with self.budget.ending(goal.ctx):
+                        return list(_IN_WORDS(goal)[0])
+                except z3.Z3Exception:
+                    raise OutOfTimeError from None
         return []
-
-
-def _recomputed(model: z3.ModelRef, behind: Sequence[Application]) -> z3.ModelRef:
-    """The model with the values that operations really have, in order."""
-    changed = copy.copy(model)
-    for made in behind:
-        value = computed(made.opcode, made.kind, made.attrs, _operands(changed, made))
-        changed.update_value(made.result, literal(_INSTEAD[made.kind] if value is None else value))
-    return changed
 
 
 def _operands(model: z3.ModelRef, made: Application) -> list[Any]:

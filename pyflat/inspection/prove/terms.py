@@ -21,7 +21,8 @@ from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
 
 SORTS = {BOOL: z3.BoolSort(), INT: WORD, FLOAT: WORD}
-LARGEST_TABLE = 256
+LARGEST_TABLE = 16
+"""Rows of a table that is written out; of larger ones z3 is told the rows that it asks for."""
 
 
 class OutsideError(Exception):
@@ -139,11 +140,16 @@ class Terms:
         table = op.attr("table")
         if len(table) > LARGEST_TABLE:
             return self._application("gather", (INT,), [index], op.kind, op.attrs)
-        found = literal(table[0])
-        for place, item in enumerate(table[1:], 1):
-            here = z3.Or(index == place, index == place - len(table))
-            found = z3.If(here, literal(item), found)
-        return found
+        return of_table(table, index)
+
+
+def of_table(table: Sequence[Any], index: Term) -> Term:
+    """The row of a table, the last one for indices beyond it."""
+    found = literal(table[0])
+    for place, item in enumerate(table[1:], 1):
+        here = z3.Or(index == place, index == place - len(table))
+        found = z3.If(here, literal(item), found)
+    return found
 
 
 def both(a: Term, b: Term) -> Term:
@@ -214,7 +220,7 @@ _MEANINGS: dict[tuple[str, Kind], Meaning] = {
     ("gt", FLOAT): lambda a, b: floats.less(b, a), ("ge", FLOAT): lambda a, b: floats.at_most(b, a),
     ("neg", FLOAT): floats.negated, ("abs", FLOAT): floats.size,
     ("isnan", FLOAT): floats.is_nan, ("isinf", FLOAT): floats.is_inf, ("isfinite", FLOAT): floats.is_finite,
-    ("select", BOOL): z3.If,
+    ("select", BOOL): lambda c, a, b: z3.If(c.arg(0), b, a) if z3.is_not(c) else z3.If(c, a, b),
     ("to_float", BOOL): lambda a: z3.If(a, literal(1.0), literal(0.0)),
     ("to_int", BOOL): lambda a: z3.If(a, literal(1), literal(0)),
 }

@@ -34,9 +34,10 @@ from pyflat.inspection.prove.floats import (
     equal,
     size,
 )
-from pyflat.inspection.prove.terms import Application, known, literal
+from pyflat.inspection.prove.ranges import ANY, Ranges
+from pyflat.inspection.prove.terms import Application, computed, known, literal, of_table
 from pyflat.ir.ops import PRIMITIVES
-from pyflat.ir.types import FLOAT, INT, INT_MAX, INT_MIN, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Fact = Callable[..., Iterator[Term]]
 
@@ -55,6 +56,12 @@ def facts(made: Application) -> Iterator[Term]:
         yield z3.Implies(made.args[0] == NAN, made.result == NAN)
     if made.opcode == "gather":
         yield from _of_table(made)
+
+
+def in_range(made: Application, ranges: Ranges) -> Iterator[Term]:
+    """Where the result lies, whatever the parameters are."""
+    if made.kind is not BOOL and (found := ranges.of(made.result)) != ANY:
+        yield z3.And(made.result >= found[0], made.result <= found[1])
 
 
 def is_opaque(made: Application) -> bool:
@@ -194,12 +201,15 @@ class Cuts:
 
     def __init__(self, numbers: Iterable[bool | int | float]):
         named = {0.0, 0.5, 1.0, 2.0, math.inf, *(abs(float(number)) for number in numbers if number == number)}
+        named |= {math.sqrt(number) for number in named}  # of squares that a limit bounds
         self._floats = sorted(named | {-number for number in named})
         whole = {int(number) for number in numbers if isinstance(number, int)}
         self._ints = sorted({0, 1, -1, INT_MIN, INT_MAX} | {n for n in whole if INT_MIN <= n <= INT_MAX})
 
     def of(self, made: Application, operands: Sequence[Any], result: Any) -> list[Term]:
         """Formulas that hold and that these operands and this result offend."""
+        if made.opcode == "gather":
+            return _row(made, operands[0])
         order = _ORDERS.get((made.opcode, made.kinds[0]))
         if any(value != value for value in (*operands, result)):
             return []
@@ -249,6 +259,12 @@ class Cuts:
                     break
                 near[place] = number
         return near
+
+
+def _row(made: Application, index: int) -> list[Term]:
+    """The row of a table that is at this index."""
+    value = computed(made.opcode, made.kind, made.attrs, [index])
+    return [] if value is None else [z3.Implies(made.args[0] == index, made.result == literal(value))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +342,10 @@ _CEILINGS: dict[str, Callable[..., float | None]] = {
 
 def definition(made: Application) -> Term | None:
     """The result bit for bit, where Python has one; None where z3 does not know the operation."""
+    if made.opcode == "gather":
+        index, rows = made.args[0], made.attrs[0][1]
+        inside = z3.And(index >= -len(rows), index < len(rows))
+        return z3.Implies(inside, made.result == of_table(rows, index))
     rule = _DEFINITIONS.get((made.opcode, made.kinds[0]))
     return rule(made.result, *made.args) if rule else None
 

@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyflat.errors import FlattenError, Span
+from pyflat.inspection.alarm import TimeUp
 from pyflat.inspection.prove import prove_shapes
 from pyflat.inspection.survey.find import NO_OBJECT, Found
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves
@@ -82,10 +83,6 @@ class Row:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-class TimeUp(BaseException):  # not an Exception: no handler of the code that runs should catch it
-    """The time for one function is over."""
 
 
 def attempt(

@@ -8,25 +8,24 @@ system has one; the parent ends a process that hangs all the same, and starts an
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
 import json
 import os
-import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
-from pyflat.inspection.survey.attempt import Row, TimeUp, attempt
+from pyflat.inspection.alarm import TimeUp, alarm
+from pyflat.inspection.survey.attempt import Row, attempt
 from pyflat.inspection.survey.find import functions
 
 Say = Callable[[dict[str, Any]], None]
-ATTEMPTS = 3
-"""A proof is tried twice, and building its terms takes time too."""
+ATTEMPTS = 2
+"""A proof keeps its own limit, in seconds of the clock; this one is for what never looks at it."""
 
 
 def work() -> None:
@@ -102,27 +101,6 @@ def _survey(
         with alarm(timeout + ATTEMPTS * (prove or 0.0), processor=True):
             row = attempt(found, name, prove=prove)
         say({"row": row.as_dict()})
-
-
-@contextlib.contextmanager
-def alarm(seconds: float, *, processor: bool = False) -> Iterator[None]:
-    """Raise TimeUp in this thread when the block takes longer, by the wall or in time of the `processor`, which does
-    not depend on what else the machine does; without effect where there are no such timers."""
-    if not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeUp
-
-    number, timer = (signal.SIGPROF, signal.ITIMER_PROF) if processor else (signal.SIGALRM, signal.ITIMER_REAL)
-    before = signal.signal(number, ring)
-    signal.setitimer(timer, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(timer, 0)
-        signal.signal(number, before)
 
 
 if __name__ == "__main__":

@@ -240,10 +240,67 @@ def found(x, n: int):
     return total + x
 
 
-def test_loops_are_proved_by_induction():
-    for fn in (halved, found):
-        answer = prove(fn)
-        assert answer.verdict == "proved", str(answer)
+def inner(x, n: int):
+    """A loop in a loop, which is left in the middle."""
+    total = 0.0
+    i = 0
+    while i < n:
+        y = x
+        while y > 1.0:
+            y = y / 2.0
+            if y == 3.0:
+                return total - x
+            total = total + y
+        i = i + 1
+    return total
+
+
+def longest(n: int):
+    best = 0
+    for k in range(1, n):
+        m = k
+        c = 0
+        while m != 1:
+            m = m // 2 if m % 2 == 0 else 3 * m + 1
+            c = c + 1
+        best = max(best, c)
+    return best
+
+
+def triples(n: int):
+    c = 0
+    for i in range(n):
+        for j in range(n):
+            for k in range(n):
+                if i * i + j * j == k * k:
+                    c += 1
+    return c
+
+
+def checked_before(x, y):
+    """What fails in the loop has failed before it, or cannot be after the test."""
+    z = 1.0 / y
+    if x < 0.5:
+        return z
+    while x > 1.0:
+        x = x / 2.0 + z / x / y - z / x / y
+    return x
+
+
+def digits(n: int):
+    """No product can leave 64 bits: its operands lie between 0 and 9."""
+    total = 0
+    while n > 0:
+        d = n % 10
+        total = total + d ** d * (n % 7)
+        n = n // 10
+    return total
+
+
+@pytest.mark.parametrize("fn", [halved, found, inner, longest, triples, checked_before, digits])
+def test_loops_are_proved_by_induction(fn):
+    answer = prove(fn)
+    assert answer.verdict == "proved", str(answer)
 
 
 @pytest.mark.parametrize(("fn", "old", "new"), [

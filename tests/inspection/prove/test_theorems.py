@@ -1,0 +1,208 @@
+"""All that the prover takes as given of operations, held against what Python computes: on edges and random numbers."""
+
+import itertools
+import math
+import struct
+from random import Random
+
+import pytest
+
+pytest.importorskip("z3")
+import z3
+
+from pyflat.functions.records import RECORDS
+from pyflat.inspection.prove import EDGES, floats, theorems
+from pyflat.inspection.prove.ranges import ANY, Ranges
+from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, computed, literal
+from pyflat.ir.nodes import Op, Param
+from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.types import BOOL, FLOAT, INT
+
+ROWS = 60
+TABLE = tuple(float(i * i % 23) for i in range(20))
+RANGED = sorted(name for name, record in RECORDS.items()
+                if name in PRIMITIVES and (record.range is not None or record.rises_to is not None))
+STATED = sorted({*theorems._FACTS, *theorems._DEFINITIONS, *((name, FLOAT) for name in RANGED), ("gather", INT)}, key=repr)
+TERMS = sorted({*_MEANINGS, *_IDENTITIES}, key=repr)
+CUT = sorted({*theorems._ORDERS, *((name, FLOAT) for name in theorems._CEILINGS), ("gather", INT)}, key=repr)
+IDS = {"ids": lambda key: f"{key[0]}-{key[1].name}".lower()}
+
+
+def drawn(kind, rng):
+    if kind is BOOL:
+        return rng.random() < 0.5
+    if rng.random() < 0.5:
+        return rng.choice(EDGES[kind])
+    if kind is INT:
+        return rng.choice((rng.randrange(-30, 30), rng.randrange(-2**62, 2**62)))
+    return rng.choice((rng.uniform(-4.0, 4.0), float(rng.randrange(-9, 9)), struct.unpack("<d", rng.randbytes(8))[0]))
+
+
+def signature(key):
+    """The opcode, the kinds of operands, the kind of the result and the attributes."""
+    opcode, kind = key
+    attrs = (("table", TABLE),) if opcode == "gather" else ()
+    kinds, result = next((kinds, result) for kinds, result in PRIMITIVES[opcode].signatures if kinds[0] is kind)
+    return opcode, (FLOAT if opcode == "gather" else result), kinds, attrs
+
+
+def application(key):
+    opcode, result, kinds, attrs = signature(key)
+    args = tuple(z3.Const(f"a{i}", SORTS[kind]) for i, kind in enumerate(kinds))
+    return Application(opcode, attrs, args, kinds, result, z3.Const("t", SORTS[result]))
+
+
+def rows(made, rng, most=ROWS):
+    """Operands and what Python computes of them; lanes in which it raises are left out."""
+    for _ in range(most):
+        values = [drawn(kind, rng) for kind in made.kinds]
+        if made.opcode == "gather":
+            values = [rng.randrange(-len(TABLE) - 2, len(TABLE) + 2)]
+        result = computed(made.opcode, made.kind, made.attrs, values)
+        if result is not None:
+            yield values, result
+
+
+def at(formula, made, values, result):
+    pairs = [*zip(made.args, map(literal, values), strict=True), (made.result, literal(result))]
+    return z3.simplify(z3.substitute(formula, *pairs))
+
+
+@pytest.mark.parametrize("key", STATED, **IDS)
+def test_facts_and_definitions_hold(key):
+    made = application(key)
+    said = list(theorems.facts(made))
+    exact = theorems.definition(made)
+    said += [] if exact is None else [exact]
+    assert said
+    for values, result in rows(made, Random(repr(key))):
+        for formula in said:
+            assert z3.is_true(at(formula, made, values, result)), (values, result, formula)
+
+
+@pytest.mark.parametrize("key", [key for key in STATED if key in theorems._DEFINITIONS], **IDS)
+def test_a_definition_leaves_no_other_result(key):
+    made = application(key)
+    exact = theorems.definition(made)
+    for values, result in rows(made, Random(repr(key)), 12):
+        if made.kind is INT and made.kinds[0] is FLOAT and abs(values[0]) >= 2.0**63:
+            continue  # no int64; nothing is said of it
+        other = result + 1 if result != result + 1 else -result if result else math.nan
+        if other == other or result == result:
+            assert z3.is_false(at(exact, made, values, other)), (values, other)
+
+
+@pytest.mark.parametrize("key", CUT, **IDS)
+def test_cuts_hold_everywhere(key):
+    """A cut is made for operands and a result that is wrong there; it offends these, and no true result anywhere."""
+    made, rng = application(key), Random(repr(key))
+    cuts = theorems.Cuts([0.25, 3.0, -7.5, 100, 9])
+    found = 0
+    for values, _ in rows(made, rng, 25):
+        wrong = drawn(made.kind, rng)
+        for formula in cuts.of(made, values, wrong):
+            found += 1
+            assert not z3.is_true(at(formula, made, values, wrong))
+            for others, result in rows(made, rng, 25):
+                assert z3.is_true(at(formula, made, others, result)), (values, others, result, formula)
+    assert found
+
+
+@pytest.mark.parametrize("key", TERMS, **IDS)
+def test_terms_have_the_values_of_operations(key):
+    """With unknown operands, and with a literal at any place, which is where identities are."""
+    opcode, result, kinds, attrs = signature(key)
+    rng = Random(repr(key))
+    for known in range(-1, len(kinds)):
+        for edge in EDGES[kinds[known]] if known >= 0 else (None,):
+            terms = Terms()
+            args = [z3.Const(f"a{i}", SORTS[kind]) for i, kind in enumerate(kinds)]
+            shown = [literal(edge) if place == known else arg for place, arg in enumerate(args)]
+            term = terms.value(opcode, tuple(kinds), shown, result, attrs)
+            for _ in range(6):
+                values = [edge if place == known else drawn(kind, rng) for place, kind in enumerate(kinds)]
+                expected = computed(opcode, result, attrs, values)
+                if expected is not None:
+                    assert valued(terms, term, args, values).eq(literal(expected)), (values, expected, term)
+
+
+def valued(terms, term, args, values):
+    """The term where its applications have the results that Python computes."""
+    pairs = list(zip(args, map(literal, values), strict=True))
+    for made in terms.applications:
+        operands = [python(z3.simplify(z3.substitute(arg, *pairs)), kind) for arg, kind in zip(made.args, made.kinds, strict=True)]
+        result = computed(made.opcode, made.kind, made.attrs, operands)
+        if result is not None:
+            pairs.append((made.result, literal(result)))
+    return z3.simplify(z3.substitute(term, *pairs))
+
+
+def python(term, kind):
+    if kind is BOOL:
+        return z3.is_true(term)
+    word = term.as_signed_long()
+    return floats.number_of(word) if kind is FLOAT else word
+
+
+@pytest.mark.parametrize(("opcode", "kinds"), [
+    ("mod", (INT, INT)), ("floordiv", (INT, INT)), ("mul", (INT, INT)), ("ipow", (INT, INT)), ("to_float", (INT,)),
+    ("mul", (FLOAT, FLOAT)), ("pow", (FLOAT, FLOAT)), ("add", (INT, INT)), ("sub", (INT, INT)), ("abs", (INT,)),
+    ("abs", (FLOAT,)), ("neg", (FLOAT,)), ("neg", (INT,)),
+])
+def test_results_lie_in_their_ranges(opcode, kinds):
+    """Of operands that are one of two literals, the operation on any two numbers between them."""
+    rng = Random(opcode)
+    narrow = 0
+    for _ in range(60):
+        terms = Terms()
+        ends = [sorted(drawn(kind, rng) if rng.random() < 0.3 else rng.choice(NEAR[kind]) for _ in "ab") for kind in kinds]
+        args = [z3.If(z3.Bool(f"c{i}"), literal(low), literal(high)) for i, (low, high) in enumerate(ends)]
+        result = next(result for these, result in PRIMITIVES[opcode].signatures if these == kinds)
+        if _folds(args):
+            continue
+        low, high = Ranges(terms.made_by).of(terms.value(opcode, kinds, args, result))
+        narrow += (low, high) != ANY
+        for _ in range(8):
+            values = [rng.choice((a, b)) if len(kinds) == 1 or kind is FLOAT and not math.isfinite(a + b) else between(a, b, kind, rng)
+                      for (a, b), kind in zip(ends, kinds, strict=True)]
+            value = computed(opcode, result, (), values)
+            if value is not None and is_lane(opcode, values):
+                assert low <= literal(value).as_signed_long() <= high, (ends, values, value)
+    assert narrow
+
+
+NEAR = {INT: (-3, -1, 0, 1, 2, 9, 10, 63), FLOAT: (-2.5, -0.0, 0.0, 0.5, 1.0, 9.0, 1e200)}
+
+
+def _folds(args):
+    return len(args) == 1 and z3.is_bv_value(z3.simplify(args[0]))
+
+
+def between(low, high, kind, rng):
+    if rng.random() < 0.4 or kind is FLOAT and not low < high:
+        return rng.choice((low, high))
+    return rng.randint(low, high) if kind is INT else rng.uniform(low, high)
+
+
+def is_lane(opcode, values):
+    """The result is no int that only wrapped into 64 bits."""
+    try:
+        value = PRIMITIVES[opcode].python(*values)
+    except (ArithmeticError, ValueError):
+        return False
+    return not isinstance(value, int) or -2**63 <= value < 2**63
+
+
+def test_small_tables_have_the_values_of_their_rows():
+    index = z3.BitVec("i", 64)
+    term = Terms().apply(Op("gather", (Param(INT, "i"),), FLOAT, attrs=(("table", TABLE[:7]),)), [index])
+    for i in range(-7, 7):
+        assert z3.simplify(z3.substitute(term, (index, z3.BitVecVal(i, 64)))).eq(literal(TABLE[:7][i]))
+
+
+def test_words_keep_the_order_of_doubles():
+    a, b = z3.BitVecs("a b", 64)
+    for x, y in itertools.product(EDGES[FLOAT], repeat=2):
+        here = (a, literal(x)), (b, literal(y))
+        for formula, value in ((floats.less(a, b), x < y), (floats.at_most(a, b), x <= y), (floats.equal(a, b), x == y)):
+            assert z3.is_true(z3.simplify(z3.substitute(formula, *here))) is value
