@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import Call, tables
 from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.labels import Codes
 from pyflat.targets import polars as target
 
 _FAULTS = {"raise": "mask", "nan": "null", "unchecked": "unchecked"}
@@ -72,11 +72,13 @@ def _column(value: Any) -> Column:
     return Column(value.to_numpy(), missing)
 
 
-def _series(array: Array, missing: Mask | None, name: str) -> Any:
+def _series(array: Any, missing: Mask | None, name: str) -> Any:
+    if isinstance(array, Codes):
+        return pl.Series(name, array.objects(missing), pl.String if array.categories.dtype.kind in "UT" else pl.Object)
     if array.ndim != 1:
         return array
     made = pl.Series(name, array)
-    return made if missing is None or not missing.any() else made.set(pl.Series(missing), None)
+    return made if missing is None or not missing.any() or array.dtype.kind == "O" else made.set(pl.Series(missing), None)
 
 
 def _expression(call: Call) -> Any:
