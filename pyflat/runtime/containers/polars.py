@@ -74,7 +74,7 @@ def _column(value: Any) -> Column:
 
 def _series(array: Any, missing: Mask | None, name: str) -> Any:
     if isinstance(array, Codes):
-        return pl.Series(name, array.objects(missing), pl.String if array.categories.dtype.kind in "UT" else pl.Object)
+        return pl.Series(name, array.objects(missing).tolist(), pl.String if array.categories.dtype.kind in "UT" else pl.Object)
     if array.ndim != 1:
         return array
     made = pl.Series(name, array)
