@@ -21,14 +21,15 @@ from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, width_rules
 from pyflat.frontend.space.routines import depends_on_order
 from pyflat.frontend.space.scratch import AdoptError
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.guards import Guards
-from pyflat.frontend.state.values import Abstract, MemoryRef, State
+from pyflat.frontend.state.values import Abstract, MemoryRef, State, Static
 from pyflat.frontend.state.widths import Model, Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
-from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read
+from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read, may_warn
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
@@ -80,13 +81,14 @@ class Kernel:
                 next(params)
         return found
 
-    def undone(self, *, in_order: bool) -> tuple[str, ...]:
+    def undone(self, *, in_order: bool, strict: bool) -> tuple[str, ...]:
         """The arguments whose elements have to be put back before the original can run on them: those that are read as
         well, and all that are written where stores may come after a fault. `in_order`: an index outside ends a run at
-        its place, and stores before it are those of the original."""
+        its place, and stores before it are those of the original; `strict`: a warning ends the original."""
         ops = list(all_ops(self.function.body))
         small = small_ints(self.function, self.lengths())
-        late = any(can_fault(op) for op in ops if op.opcode != "index" and op not in small)
+        late = any(can_fault(op) or strict and may_warn(op.opcode, op.kind) for op in ops
+                   if op.opcode != "index" and op not in small)
         if late or not in_order:
             return self.written
         memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}
@@ -109,7 +111,7 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
     params: list[Param] = []
     with room_to_recurse(function), closing(s):
         captured = capture(function)
-        bound = _bind(s, arguments, params)
+        bound = _bind(s, function, arguments, params)
         s.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
@@ -132,7 +134,23 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
                   s.widths.models)
 
 
-def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Param]) -> dict[str, Abstract]:
+def _bind(s: PythonEvaluator, function: types.FunctionType, arguments: Mapping[str, Argument], params: list[Param]
+          ) -> dict[str, Abstract]:
+    """The parameters: those that are given, and the defaults of the others."""
+    bound = _given(s, arguments, params)
+    for name, parameter in lookup.signature_of(function).parameters.items():
+        if name in bound:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            bound[name] = Static(())
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            bound[name] = heap.new_dict(s, {})
+        else:
+            bound[name] = lookup.default_value(s, parameter.default)
+    return bound
+
+
+def _given(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Param]) -> dict[str, Abstract]:
     bound: dict[str, Abstract] = {}
     shared: dict[int, MemoryRef] = {}
     for name, argument in arguments.items():

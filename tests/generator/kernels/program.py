@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.generator.kernels.columns import columns
@@ -16,8 +17,8 @@ from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 from tests.generator.kernels.sweeps import sweeps
 
-OF, COLUMNS, SWEEPS, SERIES = 8, 5, 3, 6
-"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, or `sweeps`."""
+OF, COLUMNS, SWEEPS, SERIES, FORMULAS = 8, 5, 3, 6, 7
+"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, `sweeps`, or `_formula`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -45,6 +46,8 @@ def generate(seed: int) -> Kernel:
         lines, wide = columns(scope)
     elif seed % OF == SERIES and all(array.dims for array in scope.arrays):
         lines, wide = series(scope)
+    elif seed % OF == FORMULAS:
+        lines = _formula(scope)
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]
@@ -54,14 +57,35 @@ def generate(seed: int) -> Kernel:
     if not any(p.is_array for p in params):
         params = (*params, Param(arrays[0].name, arrays[0].dims, arrays[0].dtype))
     body = [*(f"{p.name}_size = {p.name}.size" for p in params if p.is_array and not _used_as_array(p.name, body)), *body]
-    head = f"def main({', '.join(p.name for p in params)}):"
+    defaults = _defaults(seed, params)
+    head = f"def main({', '.join(p.name + defaults.get(p.name, '') for p in params)}):"
     texts = [*scope.tables.values(), *scope.helpers.values(), "\n".join([head, *indented(body)]) + "\n"]
     source = "import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts)
     written = _written(source)
     params = tuple(Param(p.name, p.dims, p.dtype, p.number, p.of, p.name in written) for p in params)
     inputs = [draw_inputs(r, params, scope.deepest[0], None, wide=wide)]
     inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame, wide=wide) for _ in range(SETS - 1)]
-    return Kernel(seed, source, tuple(inputs))
+    return Kernel(seed, source, tuple(_shortened(seed, inputs, defaults)))
+
+
+def _defaults(seed: int, params: Sequence[Param]) -> dict[str, str]:
+    """The defaults of some of the last parameters."""
+    r, found = Random(f"defaults {seed}"), dict[str, str]()
+    for param in reversed(params):
+        if param.number not in ("int", "float") or r.random() < 0.5:
+            break
+        found[param.name] = "=" + r.choice(("2", "3", "-1") if param.number == "int" else ("0.5", "-1.25", "2.0"))
+    return found
+
+
+def _shortened(seed: int, inputs: Sequence[Inputs], defaults: Mapping[str, str]) -> Iterator[Inputs]:
+    """Sets of arguments that leave some of those to their defaults."""
+    r = Random(f"left out {seed}")
+    for one in inputs:
+        given, left = list(one.given), r.randint(0, len(defaults))
+        for at in range(len(given) - left, len(given)):
+            given[at] = f"{given[at][0]}_", given[at][1]
+        yield replace(one, given=tuple(given))
 
 
 def _used_as_array(name: str, body: Lines) -> bool:
@@ -131,6 +155,21 @@ def _body(scope: Scope) -> Lines:
     for _ in range(r.choice((1, 1, 2, 2, 3))):
         lines += nest(scope) if scope.tame and r.random() < 0.8 else counted(scope)
     return lines or block(scope)
+
+
+def _formula(scope: Scope) -> Lines:
+    """A loop nest that writes elements of an array which it does not read, by arithmetic that may warn and not fail."""
+    r, out = scope.r, scope.arrays[-1]
+    names = dict(zip(out.dims, "ijl", strict=False))
+    read = [f"{a.name}[{', '.join(names[dim] for dim in a.dims)}]" for a in scope.arrays[:-1]
+            if a.dtype == "float64" and set(a.dims) <= set(out.dims)]
+    text = r.choice([*read, "1.0"])
+    for _ in range(r.randint(1, 4)):
+        text = f"({text} {r.choice('+-*//')} {r.choice([*read, *names.values(), '0.5', '3.0', '1e200'])})"
+    lines = [f"{out.name}[{', '.join(names.values())}] = {text}"]
+    for axis, name in reversed(list(enumerate(names.values()))):
+        lines = [f"for {name} in range({out.name}.shape[{axis}]):", *indented(lines)]
+    return lines
 
 
 def _result(scope: Scope) -> Lines:
