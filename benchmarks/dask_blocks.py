@@ -3,8 +3,8 @@
     python -m benchmarks.dask_blocks --lanes 2e8 --processes 2
 
 Blocks are made where they are needed and reduced to one number each, so that no process holds more than a few: the most
-memory that a process had is printed. Both ways run in turn, the best of each counts. With --keep-memory workers keep what
-a block has used for the next one (see docs/how-to/processes.md); how often they compiled is printed too.
+memory that a process had is printed. Both ways run in turn, the best of each counts. With --keep-memory workers keep
+what a block has used for the next one (see docs/how-to/processes.md); how often they compiled is printed too.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def main() -> None:
         compiled = sum(client.run(_compiled).values())
     dask, plain = min(times["dask"]), min(times["plain"])
     print(f"{blocks * size:.3g} lanes in {blocks} blocks, {order.processes} processes: dask {dask:.2f} s, the same "
-          f"blocks without it {plain:.2f} s, ratio {plain / dask:.3f}; the most memory of a worker {most:.0f} MiB; {compiled} of them compiled")
+          f"blocks without it {plain:.2f} s, ratio {plain / dask:.3f}; the most memory of a worker {most:.0f} MiB; "
+          f"{compiled} of them compiled")
 
 
 if __name__ == "__main__":

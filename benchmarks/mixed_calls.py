@@ -189,13 +189,15 @@ def check(rng: random.Random, name: str) -> str:
         return "failed"
     found = twin(*args)
     several = values if isinstance(values, tuple) else (values,)
-    like = next(arg for arg in args if type(arg) is not np.ndarray and not isinstance(arg, np.generic | int | float | list))
+    plain = (np.generic, int, float, list)
+    like = next(arg for arg in args if type(arg) is not np.ndarray and not isinstance(arg, plain))
     for result, wanted in zip(found if isinstance(values, tuple) else (found,), several, strict=True):
         listed, missing = kit.read(library, result)
         absent = ~present
         absent[places] = [value is None for value in wanted.tolist()]
         assert missing == absent.tolist(), what
-        assert repr([None if missing[place] else listed[place] for place in places]) == repr(wanted.tolist()), f"{what}\n{result}\n{wanted}"
+        here = [None if missing[place] else listed[place] for place in places]
+        assert repr(here) == repr(wanted.tolist()), f"{what}\n{result}\n{wanted}"
         assert name == "pint" or kit.kind(library, result) == kit.kind(library, like), what
     return "gaps" if not present.all() else "whole"
 

@@ -198,8 +198,8 @@ def _with_loops(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, 
 
 def _require_numbers(name: str, result: Shape) -> None:
     if any(isinstance(leaf, Labels | Maybe) for leaf in _leaves(result)):
-        raise refuse("flatten/result-kind", f"{name} gives strings, None or other objects, and other arrays than NumPy's "
-                     f"hold numbers", help="return a number for each of them, or pass NumPy's arrays")
+        raise refuse("flatten/result-kind", f"{name} gives strings, None or other objects, and other arrays than "
+                     f"NumPy's hold numbers", help="return a number for each of them, or pass NumPy's arrays")
     if not all(map(_is_number, _leaves(result))):
         raise refuse("flatten/result-kind", f"{name} gives complex numbers, dates or objects, and other arrays "
                      f"than NumPy's hold numbers", help="return their parts")

@@ -20,7 +20,8 @@ from pyflat.runtime.containers import Call, tables
 from pyflat.runtime.containers.columns import Column, Mask, named, run
 from pyflat.runtime.labels import Codes
 
-_MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray, "b": pd.arrays.BooleanArray}
+_MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray,
+           "b": pd.arrays.BooleanArray}
 
 
 def call(call: Call) -> Any:

@@ -74,11 +74,13 @@ def _column(value: Any) -> Column:
 
 def _series(array: Any, missing: Mask | None, name: str) -> Any:
     if isinstance(array, Codes):
-        return pl.Series(name, array.objects(missing).tolist(), pl.String if array.categories.dtype.kind in "UT" else pl.Object)
+        textual = array.categories.dtype.kind in "UT"
+        return pl.Series(name, array.objects(missing).tolist(), pl.String if textual else pl.Object)
     if array.ndim != 1:
         return array
     made = pl.Series(name, array)
-    return made if missing is None or not missing.any() or array.dtype.kind == "O" else made.set(pl.Series(missing), None)
+    has_gaps = missing is not None and missing.any() and array.dtype.kind != "O"
+    return made.set(pl.Series(missing), None) if has_gaps else made
 
 
 def _expression(call: Call) -> Any:
