@@ -3,14 +3,18 @@
     python -m benchmarks.dask_blocks --lanes 2e8 --processes 2
 
 Blocks are made where they are needed and reduced to one number each, so that no process holds more than a few: the most
-memory that a process had is printed. Both ways run in turn, the best of each counts.
+memory that a process had is printed. Both ways run in turn, the best of each counts. With --keep-memory workers keep
+what a block has used for the next one (see docs/how-to/processes.md); how often they compiled is printed too.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import multiprocessing
+import os
 import resource
+import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 
@@ -33,6 +37,8 @@ def levy(income: float, wealth: float) -> float:
     return due - 0.1 * due * 2.0 ** (-due / 5000.0)
 
 
+KEPT = {"MALLOC_ARENA_MAX": 1, "MALLOC_MMAP_THRESHOLD_": 2**30, "MALLOC_TRIM_THRESHOLD_": 2**30}
+"""What makes the C library of Linux keep the memory of a block."""
 TWIN = pyflat.twin(levy, target="numba", parallel=False)
 
 
@@ -61,20 +67,42 @@ def _memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+MADE: list[str] = []
+"""What this process has flattened and compiled, and not loaded."""
+
+
+def _listen() -> None:
+    handler = logging.Handler()
+    handler.emit = lambda record: MADE.append(record.getMessage())
+    logging.getLogger("pyflat").addHandler(handler)
+    logging.getLogger("pyflat").setLevel("INFO")
+
+
+def _compiled() -> bool:
+    return bool(MADE)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lanes", type=float, default=2e8)
     parser.add_argument("--block", type=float, default=2e6)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--keep-memory", action="store_true")
     order = parser.parse_args()
     size, blocks = int(order.block), round(order.lanes / order.block)
+    import dask
     from distributed import Client, LocalCluster
+
+    if order.keep_memory:
+        dask.config.set({"distributed.nanny.pre-spawn-environ": KEPT})
+    os.environ["PYFLAT_CACHE_DIR"] = tempfile.mkdtemp()
 
     context = multiprocessing.get_context("spawn")
     began = time.perf_counter()
     with (LocalCluster(n_workers=order.processes, threads_per_worker=1, dashboard_address=None) as cluster,
           Client(cluster) as client, ProcessPoolExecutor(order.processes, mp_context=context) as pool):
+        client.run(_listen)
         first = dask_sum(2, 1000)
         print(f"{time.perf_counter() - began:.2f} s from the start of the workers to the first result ({first:.6g})")
         list(pool.map(plain_block, [(0, 1000)] * 4))
@@ -88,9 +116,11 @@ def main() -> None:
             times["plain"].append(time.perf_counter() - start)
             assert abs(found - wanted) <= 1e-9 * abs(wanted)
         most = max(client.run(_memory).values())
+        compiled = sum(client.run(_compiled).values())
     dask, plain = min(times["dask"]), min(times["plain"])
     print(f"{blocks * size:.3g} lanes in {blocks} blocks, {order.processes} processes: dask {dask:.2f} s, the same "
-          f"blocks without it {plain:.2f} s, ratio {plain / dask:.3f}; the most memory of a worker {most:.0f} MiB")
+          f"blocks without it {plain:.2f} s, ratio {plain / dask:.3f}; the most memory of a worker {most:.0f} MiB; "
+          f"{compiled} of them compiled")
 
 
 if __name__ == "__main__":

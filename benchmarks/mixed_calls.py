@@ -48,7 +48,17 @@ def both(x: float, n: int) -> tuple[float, int]:
     return (math.sqrt(x), n + 1) if x > -2.0 else (x, n)
 
 
+def verdict(x: float, n: int) -> str:
+    return "steep" if x / n > 1.0 else "flat"
+
+
+def perhaps(n: int, x: float) -> int | None:
+    return n * 2 if x > 0.0 else None
+
+
 FUNCTIONS: dict[Callable[..., Any], str] = {blend: "ff", quotient: "fi", remainder: "ii", either: "iff", both: "fi"}
+OBJECTS: dict[Callable[..., Any], str] = {verdict: "fi", perhaps: "if"}
+"""Functions whose results are no numbers: for libraries that have missing values."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +109,10 @@ KITS = {
     "pyarrow": Kit(
         "pyarrow", {"array": lambda pa, c: pa.array(c.listed, pa.from_numpy_dtype(c.values.dtype))}, {},
         lambda pa, v: (v.to_pylist(), v.is_null().to_pylist()), lambda pa, v: isinstance(v, pa.Array)),
+    "astropy": Kit(
+        "astropy.table", {"masked": lambda at, c: at.MaskedColumn(c.values, "c", c.missing)},
+        {"column": lambda at, c: at.Column(c.values, "c")},
+        lambda at, v: (v.tolist(), np.ma.getmaskarray(v).tolist()), lambda at, v: (isinstance(v, at.Column), v.name)),
     "xarray": Kit(
         "xarray", {},
         {"array": lambda xr, c: xr.DataArray(c.values, dims="row", coords={"row": _index(len(c.values))})},
@@ -160,25 +174,30 @@ def arguments(rng: random.Random, kit: Kit, library: Any, given: Sequence[Column
 def check(rng: random.Random, name: str) -> str:
     """One call of a library. AssertionError where it is not as the plain call; else what came of it."""
     kit, library = KITS[name], importlib.import_module(KITS[name].module)
-    function = rng.choice(list(FUNCTIONS))
+    functions = {**FUNCTIONS, **(OBJECTS if kit.nullable else {})}
+    function = rng.choice(list(functions))
     count = rng.choice((1, 2, 5, 9))
-    given = columns(rng, FUNCTIONS[function], count, bool(kit.nullable) and rng.random() < 0.7)
+    given = columns(rng, functions[function], count, bool(kit.nullable) and rng.random() < 0.7)
     args, used = arguments(rng, kit, library, given)
     twin = pyflat.twin(function, target=rng.choice(("numpy", "numba")))
     present = ~np.logical_or.reduce([column.missing for column in used])
     places = np.flatnonzero(present).tolist()
-    values, faults = pyflat.twin(function, errors="mask")(*[column.values[present] for column in used])
+    values, faults = pyflat.twin(function, errors="mask", none="object")(*[column.values[present] for column in used])
     what = f"{function.__name__}({', '.join(map(repr, args))})"
     if faults:
         _fails(twin, args, faults, places, what)
         return "failed"
     found = twin(*args)
     several = values if isinstance(values, tuple) else (values,)
-    like = next(arg for arg in args if not isinstance(arg, np.ndarray | np.generic | int | float | list))
+    plain = (np.generic, int, float, list)
+    like = next(arg for arg in args if type(arg) is not np.ndarray and not isinstance(arg, plain))
     for result, wanted in zip(found if isinstance(values, tuple) else (found,), several, strict=True):
         listed, missing = kit.read(library, result)
-        assert missing == (~present).tolist(), what
-        assert repr([listed[place] for place in places]) == repr(wanted.tolist()), f"{what}\n{result}\n{wanted}"
+        absent = ~present
+        absent[places] = [value is None for value in wanted.tolist()]
+        assert missing == absent.tolist(), what
+        here = [None if missing[place] else listed[place] for place in places]
+        assert repr(here) == repr(wanted.tolist()), f"{what}\n{result}\n{wanted}"
         assert name == "pint" or kit.kind(library, result) == kit.kind(library, like), what
     return "gaps" if not present.all() else "whole"
 

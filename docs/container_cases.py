@@ -43,6 +43,18 @@ def label(x: float, how: str) -> float:
     return x + x if how == "twice" else x
 
 
+def grade(x: float) -> str:
+    return "low" if 1.0 / x < 0.5 else "high"
+
+
+def maybe(n: int) -> int | None:
+    return n + 1 if n > 0 else None
+
+
+def bits(n: int) -> int:
+    return (n * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+
+
 def of_row(row: Any) -> float:
     return row["amount"] / row.rate if row["amount"] > 1 else 0.0
 
@@ -92,11 +104,13 @@ class Setting:
     @functools.cached_property
     def names(self) -> dict[str, Any]:
         made: dict[str, Any] = {**globals()}
-        for name in ("fee", "share", "pair", "label", "safe_root", "total_of", "halvings", "newton"):
+        for name in ("fee", "share", "pair", "label", "safe_root", "total_of", "halvings", "newton",
+                     "grade", "maybe", "bits"):
             made[name] = pyflat.twin(globals()[name])
         for option in ("nan", "mask"):
             made[f"{option}_fee"] = pyflat.twin(fee, errors=option)
             made[f"{option}_share"] = pyflat.twin(share, errors=option)
+            made[f"{option}_grade"] = pyflat.twin(grade, errors=option)
         exec(self.text, made)
         return made
 
@@ -159,7 +173,12 @@ relation = duckdb.sql("SELECT * FROM (VALUES (2.0::DOUBLE, 0.5::DOUBLE), (NULL, 
 import pint
 ureg = pint.UnitRegistry()
 """),
-    "astropy": Setting(("astropy",), "import astropy.units as u"),
+    "astropy": Setting(("astropy",), """
+import astropy.units as u
+from astropy.table import Column, QTable, Table
+table = Table({"amount": [2.0, 4.0], "n": [1, 2]})
+masked = Table({"amount": np.ma.array([2.0, 4.0], mask=[False, True]), "n": [1, 2]})
+"""),
     "JAX": Setting(("jax",), """
 import jax
 import jax.numpy as jnp
@@ -203,7 +222,7 @@ def shown(value: Any) -> str:
     if isinstance(value, tuple | Mapping) and root == "builtins":
         items = value.items() if isinstance(value, Mapping) else enumerate(value)
         return f"{name}({', '.join(f'{key}: {shown(item)}' for key, item in items)})"
-    if isinstance(value, np.ndarray):
+    if type(value) is np.ndarray:
         return f"array of {value.dtype} {value.tolist()}"
     written = _WRITTEN.get((root, name))
     return written(value) if written is not None else f"{name} {' '.join(str(value).split())}"
@@ -243,6 +262,11 @@ _WRITTEN = {
     ("polars", "DataFrame"): lambda v: f"DataFrame {v.to_dict(as_series=False)}",
     ("polars", "LazyFrame"): lambda v: f"LazyFrame of {v.collect().to_dict(as_series=False)}",
     ("pyarrow", "DoubleArray"): lambda v: f"Array of {v.type} {v.to_pylist()}",
+    **{("pyarrow", name): lambda v: f"Array of {v.type} {v.to_pylist()}" for name in ("StringArray", "UInt64Array")},
+    **{("astropy", name): lambda v: f"{type(v).__name__} {v.name or ''}".strip() + f" of {v.dtype} {v.tolist()}"
+       for name in ("Column", "MaskedColumn")},
+    **{("astropy", name): lambda v: f"{type(v).__name__}({', '.join(f'{c}: {v[c].tolist()}' for c in v.colnames)})"
+       for name in ("Table", "QTable")},
     ("pyarrow", "Int64Array"): lambda v: f"Array of {v.type} {v.to_pylist()}",
     ("pyarrow", "ChunkedArray"): lambda v: f"ChunkedArray of {v.type} {[c.to_pylist() for c in v.chunks]}",
     ("pyarrow", "Table"): lambda v: f"Table {v.to_pydict()}",

@@ -99,7 +99,8 @@ def containers_page() -> str:
         "[arrays you have](../how-to/arrays.md) says it in words. The tests make each of these calls. They name twins",
         "of the functions at the top of [container_cases.py](../container_cases.py): `fee(amount, rate=0.5)` divides",
         "by `rate` where `amount` is above 100, `share(part, whole)` is of ints, `pair(x, n)` has two results,",
-        "`label(x, how)` takes a string; `nan_fee` and `mask_fee` have `errors=\"nan\"` and `\"mask\"`. Exceptions are",
+        "`label(x, how)` takes a string, `grade(x)` returns one, `maybe(n)` may return None, `bits(n)` is an int of",
+        "up to 64 bits; `nan_fee` and `mask_fee` have `errors=\"nan\"` and `\"mask\"`. Exceptions are",
         "shown with their lane.",
     ]
     for library, rows in groupby(cases.rows(), key=lambda row: row.library):

@@ -17,7 +17,7 @@ from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, make_record, record_of
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
-from pyflat.runtime.labels import PLAIN, Form, of_codes, with_none
+from pyflat.runtime.labels import PLAIN, Codes, Form, of_codes, with_none
 from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
@@ -194,8 +194,8 @@ def _labels(shape: Labels, codes: Array, lanes: Lanes, failed: npt.NDArray[Any] 
     if lanes.scalars == "python":
         return None if failed is not None else shape.table[codes[0]]
     found = of_codes(shape, codes, lanes.form, failed)
-    if isinstance(found, tuple):
-        return (found[0][0] if lanes.scalars else lanes.shaped(found[0])), found[1]
+    if isinstance(found, Codes):
+        return Codes(found.codes[0] if lanes.scalars else lanes.shaped(found.codes), found.categories)
     return found[0] if lanes.scalars else lanes.shaped(found)
 
 

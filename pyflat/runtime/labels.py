@@ -35,6 +35,20 @@ class Form(NamedTuple):
 PLAIN = Form()
 
 
+class Codes(NamedTuple):
+    """Labels as codes, -1 where there is none, and the objects that they stand for."""
+
+    codes: Array
+    categories: Array
+
+    def objects(self, missing: npt.NDArray[np.bool_] | None) -> Array:
+        """The objects by lane, None where one is missing."""
+        absent = self.codes < 0 if missing is None else missing | (self.codes < 0)
+        found = np.empty(self.codes.shape, object)
+        found[~absent] = self.categories.astype(object)[self.codes[~absent]]
+        return found
+
+
 def is_dated(shape: Shape) -> bool:
     """Whether an array of these results is one of objects anyway."""
     return isinstance(shape, Record) and shape.cls in DATES
@@ -112,7 +126,7 @@ def of_codes(shape: Labels, codes: Array, form: Form, failed: npt.NDArray[Any] |
     return np.ma.MaskedArray(found, codes == absent)
 
 
-def _categorical(shape: Labels, codes: Array, failed: npt.NDArray[Any] | None) -> tuple[Array, Array]:
+def _categorical(shape: Labels, codes: Array, failed: npt.NDArray[Any] | None) -> Codes:
     """Codes with -1 for None and for failing lanes, and the objects that they stand for."""
     kept = [item for item in shape.table if item is not None]
     number = iter(range(len(kept)))
@@ -120,7 +134,7 @@ def _categorical(shape: Labels, codes: Array, failed: npt.NDArray[Any] | None) -
     found = positions.take(codes)
     if failed is not None:
         found[failed] = -1
-    return found, _objects(kept, PLAIN)
+    return Codes(found, _objects(kept, PLAIN))
 
 
 def with_none(shape: Maybe, parts: Sequence[Array], where: npt.NDArray[np.bool_], form: Form) -> Array | None:

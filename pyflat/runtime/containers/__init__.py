@@ -58,6 +58,7 @@ LIBRARIES = (
     Library("polars", ("Series", "Expr", "DataFrame", "LazyFrame"), "polars"),
     Library("pyarrow", ("Array", "ChunkedArray", "Scalar", "Table", "RecordBatch"), "pyarrow"),
     Library("duckdb", ("Expression", "DuckDBPyRelation"), "duckdb"),
+    Library("astropy", ("Column", "Table"), "astropy"),
     Library("pint", ("PlainQuantity",), "units"),
     Library("astropy", ("Quantity",), "units"),
 )
@@ -71,7 +72,7 @@ _PLAIN = frozenset({np.ndarray, float, int, bool, str, np.float64, np.int64, typ
 _ROOTS = frozenset(library.root for library in LIBRARIES)
 _NUMBERS = frozenset({bool, int, float, complex})
 _OWN = frozenset({"builtins", "numpy"})
-_APART = frozenset({"xarray", "pandas", "polars", "pyarrow", "namespaces"})
+_APART = frozenset({"xarray", "pandas", "polars", "pyarrow", "astropy", "namespaces"})
 """Modules whose objects cannot be arguments of one call with others': the result would be of one kind only."""
 
 
@@ -171,11 +172,12 @@ class Call:
         places = tuple(path for path in self.places if path not in given)
         return replace(self, args=tuple(args), kwargs=kwargs, places=places)
 
-    def run(self, given: Mapping[Path, Any], *, errors: Any = None, part: Part | None = None) -> Any:
-        """The result with other arguments at some places; with `errors` instead of the option, and as a part of a
-        larger call, whose lanes messages name."""
+    def run(self, given: Mapping[Path, Any], *, part: Part | None = None, **changed: Any) -> Any:
+        """The result with other arguments at some places; with other options, and as a part of a larger call, whose
+        lanes messages name."""
         made = self.with_arguments(given)
-        options = self.options if errors in (None, self.options.errors) else replace(self.options, errors=errors)
+        differs = any(getattr(self.options, name) != value for name, value in changed.items())
+        options = replace(self.options, **changed) if differs else self.options
         part = part or self.part
         if self.twin is not None and options is self.options and part is None and self.out is None:
             return self.twin(*made.args, **made.kwargs)

@@ -18,8 +18,10 @@ from pyflat.ir.shape import Path
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import Call, tables
 from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.labels import Codes
 
-_MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "b": pd.arrays.BooleanArray}
+_MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray,
+           "b": pd.arrays.BooleanArray}
 
 
 def call(call: Call) -> Any:
@@ -127,11 +129,14 @@ def _fits(values: Array) -> bool:
     return all(-2**63 <= value < 2**63 for value in values.tolist())
 
 
-def _wrapped(array: Array, missing: Mask | None, like: Any, name: Any, backed: str) -> Any:
-    """Results as what the arguments are."""
-    if array.shape != (len(like),):
+def _wrapped(array: Any, missing: Mask | None, like: Any, name: Any, backed: str) -> Any:
+    """Results as what the arguments are, strings as Categorical."""
+    if isinstance(array, Codes):
+        values = _labels(array, missing)
+    elif array.shape != (len(like),):
         return array
-    values = _values(array, missing, backed)
+    else:
+        values = _values(array, missing, backed)
     if isinstance(like, pd.Series):
         made = like._constructor(values, index=like.index, copy=False).__finalize__(like)
         return made.rename(name)
@@ -140,9 +145,18 @@ def _wrapped(array: Array, missing: Mask | None, like: Any, name: Any, backed: s
     return values if isinstance(values, pd.api.extensions.ExtensionArray) else pd.array(values)
 
 
+def _labels(labels: Codes, missing: Mask | None) -> Any:
+    if labels.categories.dtype.kind not in "UT":
+        return labels.objects(missing)
+    codes = labels.codes if missing is None else np.where(missing, -1, labels.codes)
+    return pd.Categorical.from_codes(codes, labels.categories)
+
+
 def _values(array: Array, missing: Mask | None, backed: str) -> Any:
     kind = array.dtype.kind
-    if kind not in "fib" or (backed == "numpy" and missing is None):
+    if kind == "c" and missing is not None:
+        array[missing] = np.nan
+    if kind not in "fibu" or (backed == "numpy" and missing is None):
         return array
     if backed.startswith("numpy") and kind == "f":
         if missing is not None:

@@ -75,7 +75,8 @@ def _filled(found: Any, index: Any, name: Hashable) -> Any:
     if isinstance(found, tuple) and len(found) == 2 and type(found[1]).__name__ == "Faults":
         raise TypeError('errors="mask" gives two results, and engine= has one: choose "nan", or call twin.faults')
     if isinstance(found, pd.Series):
-        return found.rename(name)
+        strings = isinstance(found.dtype, pd.CategoricalDtype)  # pandas itself makes no categories of them
+        return (found.astype(found.cat.categories.dtype) if strings else found).rename(name)
     if record_of(found) is None or not index.size:
         return pd.Series([found] * len(index), index, name=name)
     return pd.Series(list(_records(found, len(index))), index, name=name, dtype=object)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import Call, tables
 from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.labels import Codes
 from pyflat.targets import polars as target
 
 _FAULTS = {"raise": "mask", "nan": "null", "unchecked": "unchecked"}
@@ -72,11 +72,15 @@ def _column(value: Any) -> Column:
     return Column(value.to_numpy(), missing)
 
 
-def _series(array: Array, missing: Mask | None, name: str) -> Any:
+def _series(array: Any, missing: Mask | None, name: str) -> Any:
+    if isinstance(array, Codes):
+        textual = array.categories.dtype.kind in "UT"
+        return pl.Series(name, array.objects(missing).tolist(), pl.String if textual else pl.Object)
     if array.ndim != 1:
         return array
     made = pl.Series(name, array)
-    return made if missing is None or not missing.any() else made.set(pl.Series(missing), None)
+    has_gaps = missing is not None and missing.any() and array.dtype.kind != "O"
+    return made.set(pl.Series(missing), None) if has_gaps else made
 
 
 def _expression(call: Call) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import Call, tables
 from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.labels import Codes
 
 
 def call(call: Call) -> Any:
@@ -71,10 +71,16 @@ def _column(value: Any) -> Column:
     return Column(whole.to_numpy(zero_copy_only=False), missing)
 
 
-def _wrapped(array: Array, missing: Mask | None, chunked: Any) -> Any:
-    if array.ndim != 1 or array.dtype.kind not in "fib":
+def _wrapped(array: Any, missing: Mask | None, chunked: Any) -> Any:
+    if isinstance(array, Codes):
+        labels = array.objects(missing)
+        if array.categories.dtype.kind not in "UT":
+            return labels
+        whole = pa.array(labels, pa.string())
+    elif array.ndim != 1 or array.dtype.kind not in "fibu":
         return array
-    whole = pa.array(array, mask=missing)
+    else:
+        whole = pa.array(array, mask=missing)
     if chunked is None:
         return whole
     starts = np.cumsum([0, *(len(chunk) for chunk in chunked.chunks)])

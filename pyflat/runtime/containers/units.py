@@ -1,6 +1,7 @@
 """Quantities of pint and astropy: a dimensionless one is its numbers, another is refused with the wrapper to write.
 
-Quantities of pint may hold the arrays of another library.
+Quantities of pint may hold the arrays of another library. Magnitudes and decibels are refused like units: what number
+one of them is, its logarithm or not, is not known.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ def _library(value: Any) -> str:
 
 def _is_dimensionless(value: Any) -> bool:
     if _library(value) == "pint":
-        return bool(value.dimensionless)
-    return bool(value.unit is not None and value.unit.is_equivalent(""))
+        return bool(value.dimensionless and value._is_multiplicative)
+    logarithmic = hasattr(value.unit, "function_unit")
+    return bool(value.unit is not None and not logarithmic and value.unit.is_equivalent(""))
 
 
 def _numbers(value: Any) -> Any:
