@@ -1,6 +1,6 @@
-"""The C library's functions, and CPython's gamma and lgamma, followed operation by operation: vector code with their bits
-in every lane but those that it says are for the library itself (ranges that are rare, where the library does something
-else).
+"""The C library's functions, and CPython's gamma and lgamma, followed operation by operation: vector code with their
+bits in every lane but those that it says are for the library itself (ranges that are rare, where the library does
+something else).
 
 What is done in which order, and where a product and a sum are rounded together, is a fact about one build of the
 library. So a function is taken where the code that would run is one it was verified against, and where the library that
