@@ -273,10 +273,15 @@ def _native_ufunc(name: str, location: int) -> np.ufunc:
 
 def _called_ufunc(name: str) -> Callable[..., Any]:
     """CPython's function, lane by lane."""
-    objects = np.frompyfunc(total(name), operand_count(name), 1)
+    count = operand_count(name)
+    objects = np.frompyfunc(total(name), count, 1)
 
     def call(*args: Any) -> Any:
-        return np.float64(objects(*[np.asarray(a, dtype=np.float64) for a in args]))
+        """The operands, and perhaps an array for the result."""
+        found = np.float64(objects(*[np.asarray(a, dtype=np.float64) for a in args[:count]]))
+        for out in args[count:]:
+            out[...] = found
+        return found
 
     call.__name__ = call.__qualname__ = name
     return call

@@ -221,7 +221,7 @@ def _functions(done: FlatForm, options: Options) -> Iterator[Called]:
     counts: Counter[tuple[str, str]] = Counter()
     for op in all_ops(done.flat.body):
         whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
-        if whose == "libm" and targets.of(options.target).costs().exact(op):
+        if whose in ("libm", "python") and targets.of(options.target).costs().exact(op):
             whose = "exact"
         if whose is not None:
             counts[op.opcode.removeprefix("vec_").removeprefix("np_"), whose] += 1
@@ -232,13 +232,14 @@ def _functions(done: FlatForm, options: Options) -> Iterator[Called]:
 def _why(name: str, whose: str, options: Options) -> str:
     match whose:
         case "exact":
-            return _EXACT[standing(name)]
+            return _EXACT.get(standing(name), "the bits of CPython's own code, in registers: its algorithm is followed")
         case "fast":
             return 'math="fast": in registers, without a call'
         case "numpy":
             return "NumPy's own function, which the source calls or math=\"fast\" takes"
         case "python":
-            return "only CPython's own code has these bits: a call for each lane"
+            return targets.of(options.target).costs().library(name) or (
+                "only CPython's own code has these bits: a call for each lane")
     if options.math == "exact":
         return targets.of(options.target).costs().library(name) or (
             'the C library\'s, as in CPython: a call for each lane; math="fast" computes it in registers')

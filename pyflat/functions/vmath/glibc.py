@@ -48,12 +48,13 @@ Told = tuple[Number, Number]
 @dataclass(frozen=True, slots=True)
 class LibraryFunction:
     """One of them: its algorithm takes a machine and `operands` numbers. `name` is the library's function, which gets
-    the operands and the literal `exponent`, where there is one."""
+    the operands and the literal `exponent`, where there is one. No lane of a `total` one is doubtful."""
 
     name: str
     algorithm: Callable[..., Told]
     operands: int = 1
     exponent: float | None = None
+    total: bool = False
 
 
 def rounded(m: Machine, high: Number, low: Number, error: Number) -> Told:

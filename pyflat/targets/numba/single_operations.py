@@ -23,7 +23,7 @@ import llvmlite
 import numpy as np
 
 import pyflat
-from pyflat.functions import libm
+from pyflat.functions import gamma_check, libm
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
@@ -68,13 +68,13 @@ class Wanted:
 
     @property
     def is_function(self) -> bool:
-        return self.opcode in libm.NAMES
+        return self.opcode in libm.NAMES or self.opcode in exact.TABLE
 
     def exists(self) -> bool:
         """Whether there is vector code for this processor and library."""
         if not self.is_function:
             return True
-        if self.floats is F4:
+        if self.floats is F4 and self.name not in gamma_check.PARTS:
             return self.name in rounding.TABLE and multiplies_and_adds() and standing(self.opcode) != "called"
         known = self.name in glibc.TABLE or self.name in exact.TABLE
         return known and multiplies_and_adds() and exact.kernel_for(self.name) is not None

@@ -269,7 +269,7 @@ def emit_told(e: Emitter, row: LibraryFunction, *args: Any) -> Any:
     operands = args[: row.operands]
     told = builder.call(_told_function(builder.module, row, args[0].type, e.symbols), operands)
     value, doubtful = (builder.extract_value(told, k) for k in range(2))
-    return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
+    return value if row.total else _unless_called(e, row.name, operands, doubtful, value, row.exponent)
 
 
 def emit_of_pair(e: Emitter, name: str, place: int, x: Any) -> Any:

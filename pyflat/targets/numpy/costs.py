@@ -48,7 +48,7 @@ def cost_of(op: Op) -> Nanoseconds:
         return known
     row = OPERATIONS[op.opcode]
     match row.accuracy:
-        case Accuracy.LIBM if has_vectors(op.opcode):
+        case Accuracy.LIBM | Accuracy.CALL if has_vectors(op.opcode):
             exponent = op.args[-1].value if isinstance(op.args[-1], Const) else None
             is_power = exponent is not None and literal_exponent(op.opcode, float(exponent)) is not None
             return _POWER if is_power else _TOLD

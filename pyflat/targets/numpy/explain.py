@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from pyflat.functions import gamma_check
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.targets.numpy.engine import BLOCK
@@ -30,7 +31,8 @@ class BlockCosts(Costs):
     def library(name: str) -> str | None:
         if not has_vectors(name):
             return None
-        return "the C library's, as in CPython: a call for each lane; for many lanes vector code with the same bits"
+        whose = "CPython's own code" if name in gamma_check.PARTS else "the C library's, as in CPython"
+        return f"{whose}: a call for each lane; for many lanes vector code with the same bits"
 
     @staticmethod
     def about(found: Explanation) -> Iterator[str]:

@@ -26,7 +26,7 @@ from typing import Literal
 
 import numpy as np
 
-from pyflat.functions import libm
+from pyflat.functions import gamma_check, libm
 from pyflat.functions.records import of_accuracy
 from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Const, Op, Value
@@ -213,11 +213,11 @@ class Frame(Values):
         return True
 
     def _library(self, op: Op, dying: Sequence[Value]) -> bool:
-        found = library_ufunc(op.opcode)
-        if found is None:
+        found, vectors = library_ufunc(op.opcode), has_vectors(op.opcode, self.floats)
+        if found is None and not vectors:
             return False
         args = list(op.args)
-        if has_vectors(op.opcode, self.floats):
+        if vectors:
             last = args[-1].value if isinstance(args[-1], Const) else None
             exponent = literal_exponent(op.opcode, None if last is None else float(last))
             args = args if exponent is None else args[:1]
@@ -447,6 +447,7 @@ _WRITERS: Mapping[str, Callable[[Frame, Op, Sequence[Value]], bool]] = {
     **dict.fromkeys(UFUNCS, Frame._ufunc), **dict.fromkeys(_CASTS, Frame._cast),
     **dict.fromkeys(_ROUNDED, Frame._round),
     **{row.name: Frame._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
+    **dict.fromkeys(gamma_check.PARTS, Frame._library),
     "and": Frame._logic, "or": Frame._logic, "np_power": Frame._power, "np_powers": Frame._power,
     "gather": Frame._gather, "np_extreme": Frame._extreme,
 }

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
-from pyflat.functions import libm
+from pyflat.functions import gamma_check, libm
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.types import FLOAT
@@ -93,6 +93,8 @@ def literal_exponent(opcode: str, exponent: float | None) -> float | None:
 
 def has_vectors(opcode: str, floats: FloatFormat = F8) -> bool:
     """Whether there may be vector code."""
+    if opcode in gamma_check.PARTS:
+        return exact.is_followed(opcode)
     return opcode in rounding.TABLE if floats is F4 else opcode in glibc.TABLE or opcode in exact.TABLE
 
 

@@ -15,7 +15,7 @@ pytest.importorskip("llvmlite")
 
 import pyflat
 from benchmarks import library_bits
-from pyflat.functions import libm
+from pyflat.functions import gamma_check, libm
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc
 from pyflat.functions.vmath.exact import tables
@@ -70,7 +70,7 @@ def test_special_operands(name):
     with np.errstate(all="ignore"):
         value, far = exact.TABLE[name].algorithm(NumpyMachine(F8), *args)
         expected = libm.ufunc(name)(*args)
-    same = (value.view(np.int64) == expected.view(np.int64)) | (np.isnan(value) & np.isnan(expected))
+    same = ~library_bits.differ(name, value, expected, args[0])
     far = np.broadcast_to(far, same.shape)
     assert (same | far).all(), [tuple(a[i] for a in args) for i in np.flatnonzero(~same & ~far)]
     assert far.mean() < 0.25
@@ -112,6 +112,75 @@ def test_rounding_once_more_is_seen_by_the_comparison(monkeypatch, fresh):
     found = library_bits.compare("sin", 100_000)
     assert found.wrong > 10
     assert len(found.example) == 1
+
+
+# --- CPython's own
+
+
+def gammas(x: float) -> float:
+    return math.gamma(x) + math.lgamma(x)
+
+
+def gammas_in_arms(x: float) -> float:
+    if x > 2.5:
+        return math.gamma(x)
+    return math.lgamma(x) - x
+
+
+def one_gamma(x: float) -> float:
+    return math.gamma(x)
+
+
+@known
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+@pytest.mark.parametrize("function", [gammas, gammas_in_arms])
+def test_gammas_in_twins(function, target):
+    """Enough lanes for compiled code, which calls no Python."""
+    random = np.random.default_rng(8)
+    x = np.concatenate([random.uniform(-30, 30, 40_000), random.uniform(1e-9, 170, 30_000), np.arange(1.0, 35.0) / 2])
+    twin, expected = pyflat.twin(function, target=target), np.array([*map(function, x.tolist())])
+    for _ in range(3):
+        assert np.array_equal(twin(x), expected)
+    why = {"numba": "in registers: its algorithm", "numpy": "for many lanes vector code"}[target]
+    assert all(why in called.why for called in twin.explain().functions)
+
+
+@known
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+def test_gamma_of_float32_is_rounded(target):
+    x = np.random.default_rng(8).uniform(-30, 34, 70_001).astype(np.float32)
+    twin = pyflat.twin(one_gamma, target=target, dtype="float32")
+    expected = np.array([*map(math.gamma, x.tolist())]).astype(np.float32)
+    for _ in range(3):
+        assert np.array_equal(twin(x), expected)
+
+
+@known
+@pytest.mark.parametrize("target", ["numba", "numpy"])
+@pytest.mark.parametrize("x", [0.0, -3.0, -math.inf, 171.7, 201.0, -1e-309, 1e-320])
+def test_gamma_raises_what_python_raises(target, x):
+    lanes = np.full(70_000, 4.25)
+    lanes[4_321] = x
+    with pytest.raises((ValueError, OverflowError)) as original:
+        math.gamma(x)
+    with pytest.raises(original.type, match=str(original.value)) as raised:
+        pyflat.twin(gammas, target=target)(lanes)
+    assert type(raised.value) is original.type
+
+
+@known
+def test_gammas_are_called_where_cpython_is_another(monkeypatch):
+    assert exact.is_followed("gamma")
+    monkeypatch.setattr(gamma_check, "is_known", lambda: False)
+    assert exact.kernel_for("gamma") is None
+    assert exact.kernel_for("exp") is exact.TABLE["exp"]
+
+
+@known
+def test_gammas_are_called_where_a_part_is_not_known(monkeypatch):
+    monkeypatch.setattr(exact, "standing", lambda name: "bounded" if name == "log" else "verified")
+    assert not exact.is_followed("lgamma")
+    assert exact.is_followed("gamma")
 
 
 # --- what is believed

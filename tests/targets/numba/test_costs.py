@@ -50,8 +50,8 @@ def test_every_vector_function_is_measured_and_costs_more_than_an_add():
 
 def test_functions_that_are_called_cost_as_many_calls_as_there_are_lanes():
     x = Param(FLOAT, "x")
-    call, sine = Op("gamma", [x], FLOAT), Op("vec_sin", [x], FLOAT)
-    costs = Costs(lanes={"gamma f8": 10.0}, registers={"vec_sin f8": 20.0})
+    call, sine = Op("normal_quantile", [x, x, x], FLOAT), Op("vec_sin", [x], FLOAT)
+    costs = Costs(lanes={"normal_quantile f8": 10.0}, registers={"vec_sin f8": 20.0})
     assert (costs.of(call, 8), costs.of(call, 4)) == (80.0, 40.0)
     assert (costs.of(sine, 8), costs.of(sine, 4)) == (20.0, 20.0)
 

@@ -328,8 +328,8 @@ def start(path, folder):
 
 
 def test_other_processes_resolve_functions_and_callbacks_afresh(folder, tmp_path):
-    """gamma and round call back into Python, exp is the C library's, tanh a loop of NumPy's, and the loop of logaddexp
-    has data: their addresses differ in each process."""
+    """round calls back into Python, gamma reads tables, exp is the C library's, tanh a loop of NumPy's, and the loop of
+    logaddexp has data: their addresses differ in each process."""
     pytest.importorskip("numba")
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(PROGRAM))

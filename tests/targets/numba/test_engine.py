@@ -185,17 +185,17 @@ def test_threads_share_an_engine():
 def test_an_interrupt_inside_a_called_function_is_raised(monkeypatch):
     calls = []
 
-    def interrupted(x):
+    def interrupted(x, mean, deviation):
         calls.append(x)
         if len(calls) == 2:
             signal.raise_signal(signal.SIGINT)
-        return math.gamma(x)
+        return mean + x * deviation
 
-    location = libm.callback(interrupted, ctypes.c_double)
+    location = libm.callback(interrupted, *[ctypes.c_double] * 3)
     monkeypatch.setattr(libm, "address", lambda name: location)
-    engine = target.compile(one_operation("gamma", (FLOAT,), FLOAT))
+    engine = target.compile(one_operation("normal_quantile", (FLOAT,) * 3, FLOAT))
     with pytest.raises(KeyboardInterrupt):
-        engine([np.arange(1.0, 5.0)], 4)
+        engine([np.arange(1.0, 5.0)] * 3, 4)
 
 
 def test_too_many_operations_are_refused_with_the_other_target_named(monkeypatch):

@@ -1,5 +1,6 @@
-"""The C library's functions followed operation by operation: vector code with its bits in every lane but those that it
-says are for the library itself (ranges that are rare, where the library does something else).
+"""The C library's functions, and CPython's gamma and lgamma, followed operation by operation: vector code with their
+bits in every lane but those that it says are for the library itself (ranges that are rare, where the library does
+something else).
 
 What is done in which order, and where a product and a sum are rounded together, is a fact about one build of the
 library. So a function is taken where the code that would run is one it was verified against, and where the library that
@@ -14,12 +15,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 
+from pyflat.functions import gamma_check
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import glibc
 from pyflat.functions.vmath.exact import (
     arctangent,
     error,
     exponential,
+    gamma,
     hyperbolic,
     inverse,
     inverse_hyperbolic,
@@ -32,7 +35,7 @@ from pyflat.functions.vmath.exact.tables import MissingTable, Table
 from pyflat.functions.vmath.glibc import LibraryFunction
 
 TABLE: dict[str, LibraryFunction] = {
-    name: LibraryFunction(name, getattr(module, name), 2 if name in ("pow", "atan2") else 1)
+    name: LibraryFunction(name, getattr(module, name), 2 if name in ("pow", "atan2") else 1, total=module is gamma)
     for module, names in {
         exponential: ("exp", "exp2"),
         logarithm: ("log", "log2", "log10"),
@@ -44,6 +47,7 @@ TABLE: dict[str, LibraryFunction] = {
         hyperbolic: ("expm1", "tanh", "sinh", "cosh"),
         error: ("erf", "erfc"),
         inverse_hyperbolic: ("log1p", "asinh", "acosh", "atanh"),
+        gamma: ("gamma", "lgamma"),
     }.items() for name in names
 }
 """Those that there are."""
@@ -74,10 +78,17 @@ def is_followed(name: str) -> bool:
 def kernel_for(name: str) -> LibraryFunction | None:
     """Vector code with the bits of the function that is loaded: the one that follows it, where it is known, or else one
     with Ziv's test; None where there is neither."""
-    if name in TABLE and (standing(name) == "verified" or _following.get()) and has_tables():
+    if name in TABLE and (is_verified(name) or _following.get()) and has_tables():
         return TABLE[name]
     bounded = glibc.TABLE.get(name)
     return None if bounded is None or standing(bounded.name) == "called" else bounded
+
+
+def is_verified(name: str) -> bool:
+    """Whether the code that would run is the one that is followed. CPython's own is, where its parts are."""
+    if name in gamma_check.PARTS:
+        return all(map(is_verified, gamma_check.PARTS[name])) and gamma_check.is_known()
+    return standing(name) == "verified"
 
 
 @cache

@@ -64,7 +64,19 @@ def is_subnormal(m: Machine, x: Number) -> Number:
 
 def of_normal(m: Machine, x: Number) -> Number:
     """log(x) of a normal positive x."""
+    return _of_scaled(m, x, 0.0)
+
+
+def of_positive(m: Machine, x: Number) -> Number:
+    """The same of subnormal numbers too."""
+    subnormal = x < m.format.smallest_normal
+    return _of_scaled(m, m.select(subnormal, x * 2.0**52, x), m.select(subnormal, 52.0, 0.0))
+
+
+def _of_scaled(m: Machine, x: Number, scale: Number) -> Number:
+    """log(x / 2**scale) of a normal positive x."""
     z, index, k = split(m, x, _FIRST_CENTRE, 7)
+    k = k - scale
     inverse, of_centre = m.rows(_CENTRES, index, 2)
     r = m.fma(z, inverse, -1.0)
     w = m.fma(k, _LN2[0], of_centre)

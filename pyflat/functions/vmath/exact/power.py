@@ -28,7 +28,7 @@ _CENTRES = Table("pow_log", 128, 4, "000000000080f63f00000000", "f9eb2b375d91849
 _FIRST_CENTRE = 0x3FE6955500000000
 
 
-def _log_pair(m: Machine, x: Number) -> Pair:
+def log_pair(m: Machine, x: Number) -> Pair:
     """log x of a normal positive x, to some 68 binary digits."""
     z, index, k = split(m, x, _FIRST_CENTRE, 7)
     inverse, _, of_centre, of_centre_rest = m.rows(_CENTRES, index, 4)
@@ -48,19 +48,24 @@ def _log_pair(m: Machine, x: Number) -> Pair:
     return total, (high - total) + low
 
 
+def product(m: Machine, y: Number, high: Number, low: Number) -> Pair:
+    """y times a logarithm."""
+    first = y * high
+    return first, m.fma(y, low, m.fma(high, y, -first))
+
+
 def pow(m: Machine, x: Number, y: Number) -> Told:
     """pow(x, y)."""
     size = m.abs(x)
-    high, low = _log_pair(m, size)
+    high, low = log_pair(m, size)
     # Infinity and nan are their own logarithms; an infinite y times log 1 is no number, any large one does as well.
     high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
     weight = clamped(m, y, -(2.0**100), 2.0**100)
-    product = weight * high
-    rest = m.fma(weight, low, m.fma(high, weight, -product))
-    far = is_subnormal(m, size) | exponential.is_subnormal(m, product)
-    within = m.abs(product) < 746.0
-    found = exponential.parts(m, clamped(m, product, -746.0, 710.0), m.select(within, rest, 0.0))
-    return with_signs(m, x, y, exponential.joined(m, found, product <= exponential.SMALL)), far
+    first, rest = product(m, weight, high, low)
+    far = is_subnormal(m, size) | exponential.is_subnormal(m, first)
+    within = m.abs(first) < 746.0
+    found = exponential.parts(m, clamped(m, first, -746.0, 710.0), m.select(within, rest, 0.0))
+    return with_signs(m, x, y, exponential.joined(m, found, first <= exponential.SMALL)), far
 
 
 _CBRT = tuple(map(_h, ("0x1.6b69cba168ff2p-2", "0x1.8218dde9028b4p+0", "-0x1.0eb8277cd8d5dp+1", "0x1.39350adad51ecp+1",

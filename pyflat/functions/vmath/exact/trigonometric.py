@@ -86,6 +86,13 @@ def _one(m: Machine, x: Number, cosine: bool) -> Told:
     return value, is_large(m, x)
 
 
+def near_zero(m: Machine, x: Number, odd: Number) -> Number:
+    """sin(x), or cos(x) where `odd`, for |x| below _FIRST."""
+    value = _by_table(m, x, x * 0.0, odd)
+    value = m.select(~odd & (m.abs(x) < _BELOW), _taylor(m, x, 0.0), value)
+    return m.select(~odd & (m.abs(x) < 2.0**-26), x, value)
+
+
 def _taylor(m: Machine, a: Number, d: Number) -> Number:
     z = a * a
     p = _TAYLOR[4]
