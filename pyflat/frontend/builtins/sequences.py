@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import characters, containers, lane_sets, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import characters, containers, growing, lane_sets, ragged, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     IntText,
     LaneSet,
     Lazy,
+    ListRef,
     ObjRef,
     Ranges,
     Seq,
@@ -206,6 +207,8 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return ragged.length(s, lane_sets.members(s, value, node))
     if characters.is_text(value):
         return characters.length(s, value, characters.items_of(s, value) or (), node)
+    if isinstance(value, ListRef) and growing.is_growing(s, value):
+        return growing.parts(s, value)[0]
     if ragged.is_ragged(s, value):
         return ragged.length(s, ragged.items_of(s, value, node))
     if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
@@ -251,7 +254,14 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def list_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
-    return heap.new_list(s, containers.items_or_gaps(s, values[0], node) if values else [])
+    if not values:
+        return heap.new_list(s, [])
+    source = values[0]
+    if isinstance(source, ListRef) and growing.is_growing(s, source):
+        return growing.new(s, *growing.parts(s, source))
+    if is_folded(source):
+        return s.space.listed(source, node)
+    return heap.new_list(s, containers.items_or_gaps(s, source, node))
 
 
 def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
@@ -293,7 +303,7 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
 def _sort_ragged(s: Evaluator, items: list[Abstract], arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Behind the last item of a lane nothing is exchanged."""
     items, least, count = ragged.packed(s, items, node)
-    return heap.new_list(s, ragged.gapped(s, _sorted(s, items, least, count, arguments, node), least, count))
+    return heap.new_list(s, heap.with_gaps(s, _sorted(s, items, least, count, arguments, node), count, least))
 
 
 def _sorted(s: Evaluator, items: list[Abstract], least: int, count: Abstract, arguments: Arguments, node: cst.CSTNode

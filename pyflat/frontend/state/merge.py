@@ -13,12 +13,23 @@ from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.kinds import as_unsigned, complex_parts, is_beyond, lane, numeric_kind, opened, same_static
+from pyflat.frontend.state.kinds import (
+    as_unsigned,
+    cells_of,
+    complex_parts,
+    is_beyond,
+    lane,
+    maybe_unbound,
+    numeric_kind,
+    opened,
+    same_static,
+)
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
     Array,
+    Cells,
     Char,
     Complex,
     Contents,
@@ -104,6 +115,8 @@ class Joiner:
         first = present[0]
         if any(c is CONFLICT for c in present):
             return CONFLICT
+        if any(map(cells_of, present)):
+            return self._cells(edges, old)
         if any(len(c) != len(first) for c in present):
             longest = max(map(len, present))
             if type(ref) is not ListRef or longest > MAX_GAPS:
@@ -121,6 +134,20 @@ class Joiner:
         return tuple(self._slot([None if c is None else c[i] for c in edges],
                                 None if old is None or i >= len(old) else old[i], "")
                      for i in range(len(first)))
+
+    def _cells(self, edges: list[Contents | None], old: Contents | None) -> Contents:
+        """A list that has grown in a loop on some edge: the others have their items at the first places."""
+        if any(c is not None and cells_of(c) is None and any(map(maybe_unbound, c)) for c in edges):
+            return CONFLICT
+        size = max(len(cells.items) if (cells := cells_of(c)) else len(c) + 1 for c in edges if c is not None)
+        rows = [None if c is None else list(cells.items) if (cells := cells_of(c)) else [Static(len(c)), *c]
+                for c in edges]
+        known = None if old is None else cells_of(old)
+        items = []
+        for at in range(size):
+            column = [row[at] if row is not None and at < len(row) else None for row in rows]
+            items.append(self._slot(column, known.items[at] if known and at < len(known.items) else None, ""))
+        return (Seq(Cells, tuple(items)),)
 
     def _slot(self, values: list[Abstract | None], old: Abstract | None, name: str) -> Abstract:
         if old is not None and all(v is old for v in values):

@@ -15,7 +15,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import containers, memories
+from pyflat.frontend.space import containers, growing, memories
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Nest, Scope
 from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static, View
@@ -49,6 +49,8 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
         return
     if isinstance(source, View):
         source = memories.rows(s, source, node)
+    if s.loops != "unroll":
+        source = growing.as_range(s, source, node.iter, live=True)
     if isinstance(source, Ranges):
         _roll_or_refuse(s, node, s.refuse(
             "flatten/iterable-not-static" if s.loops == "unroll" else "flatten/while-unbounded",

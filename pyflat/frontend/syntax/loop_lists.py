@@ -1,0 +1,46 @@
+"""Lists that get more or fewer items in a loop that stays a loop become ones that grow (`space.growing`).
+
+What is found at a back edge, a list with another number of items than before the iteration, is put right before the
+loop: there the list gets a count and its places, and the body is built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyflat.frontend.space import growing, ragged
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import cells_of
+from pyflat.frontend.state.values import CONFLICT, Abstract, Contents, IncomingEdge, ListRef, Ref, State
+from pyflat.frontend.syntax.loop_parameters import Owned
+
+
+def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge], owned: Owned, node: Any) -> bool:
+    """Lists of `entry` that the edges have made longer or shorter get places there; whether there is one."""
+    found = False
+    for ref, before in start.heap.items():
+        if type(ref) is not ListRef or ref in owned or ref not in entry.heap or cells_of(before) is not None:
+            continue
+        changed = [after for edge in edges if _other_length(after := edge.state.heap.get(ref, before), before)]
+        if changed and s.grows and before is not CONFLICT:
+            entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(s, entry.heap[ref], changed), node)
+            found = True
+    return found
+
+
+def _other_length(after: Contents, before: Contents) -> bool:
+    return after is not CONFLICT and (len(after) != len(before) or cells_of(after) is not None)
+
+
+def _sample(s: Evaluator, before: Contents, changed: Sequence[Contents]) -> Abstract:
+    """An item of the list: the kind of what its places will have."""
+    if before:
+        return before[0]
+    for after in changed:
+        cells = cells_of(after)
+        if cells is not None:
+            return cells.items[-1]
+        for item in reversed(after):
+            return ragged.split_gap(s, item)[1]
+    raise AssertionError("a list without items that has as many afterwards")
