@@ -34,6 +34,7 @@ from pyflat.frontend.state.heap import has_gaps
 from pyflat.frontend.state.kinds import (
     alternatives,
     as_unsigned,
+    cells_of,
     complex_parts,
     describe,
     is_beyond,
@@ -409,7 +410,8 @@ def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Seq
         now = edge.state.heap.get(ref, old)
         if now is old:
             continue
-        if len(now) != len(old) or has_gaps(now) or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:
+        if len(now) != len(old) or cells_of(now) is not None \
+                or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:
             raise s.refuse("flatten/effect", f"the argument {_shown(path)} gets other {_held(ref)}",
                            help="change what is in it, not how many there are, or return a new object")
         for (step, value), (_, first) in zip(_slots(ref, now), _slots(ref, old), strict=True):

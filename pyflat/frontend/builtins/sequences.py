@@ -288,6 +288,10 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     """A stable insertion network of compare-and-exchange: for a few lanes."""
     source = arguments.positional[0]
     key = arguments.named.get("key", Static(None))
+    if isinstance(source, ListRef) and growing.is_growing(s, source):
+        return _sort_growing(s, source, arguments, node)
+    if is_folded(source) and s.grows:
+        return _sort_growing(s, s.space.listed(source, node), arguments, node)
     items = lane_sets.unordered(s, source, node, key) or containers.items_or_gaps(s, source, node)
     if heap.has_gaps(items):
         return _sort_ragged(s, items, arguments, node)
@@ -298,6 +302,28 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
         assert isinstance(ordered, Static)
         return heap.new_list(s, [Static(v) for v in ordered.value])
     return heap.new_list(s, _sorted(s, items, len(items), Static(len(items)), arguments, node))
+
+
+def _sort_growing(s: Evaluator, source: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """Each item is inserted behind those that are not greater (smaller, with `reverse`), in a loop over the list."""
+    key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
+    if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
+        raise s.refuse("flatten/bad-call", "these options of sorted()", node)
+    if not (isinstance(key, Static) and key.value is None):
+        raise s.refuse("flatten/not-yet", "sorting a list that grows in a loop by a key", node,
+                       help="append tuples (key, item) and sort them")
+    assert isinstance(source, ListRef)
+    made = growing.new(s, Static(0), growing.parts(s, source)[1])
+
+    def insert(_: object, item: Abstract) -> None:
+        _suspect_nan(s, item, node)
+        growing.insert_sorted(s, made, item, lambda a, b: s.space.truth(
+            s.space.compare("gt" if reverse.value else "lt", a, b, node)), node)
+
+    bounds = growing.as_range(s, source, node)
+    assert isinstance(bounds, Ranges)
+    s.space.repeat(node, bounds, insert)
+    return made
 
 
 def _sort_ragged(s: Evaluator, items: list[Abstract], arguments: Arguments, node: cst.CSTNode) -> Abstract:

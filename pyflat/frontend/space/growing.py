@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import scalars, unsigned
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space import scalars, unsigned
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, complex_parts, describe, lane, maybe_unbound, numeric_kind
@@ -35,7 +35,7 @@ from pyflat.frontend.state.values import (
     Unsigned,
 )
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
+from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 PLACES = 64
@@ -80,12 +80,24 @@ def from_items(s: Evaluator, contents: Contents, sample: Abstract, node: cst.CST
     return (Seq(Cells, (Static(len(contents)), *contents, *[filler] * (places - len(contents)))),)
 
 
+def padded(items: list[Abstract], like: Contents) -> list[Abstract]:
+    """The contents of a list with as many places as `like` has, if those are places: they keep what they had where
+    there is no item."""
+    cells, wanted = cells_of(items), cells_of(like)
+    if wanted is None:
+        return items
+    row = [Static(len(items)), *items] if cells is None else list(cells.items)
+    return [Seq(Cells, (*row, *wanted.items[len(row):]))]
+
+
 def empty(s: Evaluator, sample: Abstract, node: cst.CSTNode) -> Abstract:
     """What a place has that no item was put into: something of the kind that will be there."""
     if isinstance(sample, GuardedUnion):
         return empty(s, sample.then if not maybe_unbound(sample.then) else sample.orelse, node)
     kind = numeric_kind(sample)
-    if kind is not None or isinstance(sample, Unsigned):
+    if isinstance(sample, Unsigned):
+        return Unsigned(const(0), FALSE)
+    if kind is not None:
         return Static(False if kind is BOOL else 0.0 if kind is FLOAT else 0)
     if complex_parts(sample) is not None:
         return Static(0j)
@@ -125,9 +137,9 @@ def _put(s: Evaluator, places: Sequence[Abstract], position: Abstract, value: Ab
 
 def _at(s: Evaluator, places: Sequence[Abstract], position: Abstract) -> Abstract:
     """The item at a position that the list has."""
+    chosen = places[position.value if isinstance(position, Static) else -1]
     if isinstance(position, Static):
-        return places[position.value]
-    chosen = places[-1]
+        return chosen
     for at in range(len(places) - 2, -1, -1):
         chosen = scalars.choose(s, s.build.op("eq", lane(position), const(at)), places[at], chosen)
     return chosen
@@ -227,16 +239,53 @@ def _clipped(s: Evaluator, key: Abstract, count: Abstract) -> Abstract:
     return s.build.op("select", s.build.op("gt", place, size), size, place)
 
 
+def insert_sorted(s: Evaluator, ref: ListRef, value: Abstract, before: Callable[[Abstract, Abstract], Static | Value],
+                  node: cst.CSTNode) -> None:
+    """Put `value` into a sorted list, behind all items that it is not `before`."""
+    count, places = parts(s, ref)
+    behind: list[Static | Value] = []
+    for at, old in enumerate(places):
+        there = num.compare(s, "gt", count, Static(at))
+        behind.append(s.space.truth(_choose(s, there, before(value, old), Static(True))))
+    moved = [_choose(s, behind[0], value, places[0])]
+    for at in range(1, len(places)):
+        here = _choose(s, behind[at - 1], places[at - 1], value)
+        moved.append(_choose(s, behind[at], here, places[at]))
+    write(s, ref, num.binary(s, "add", count, Static(1)), moved, node)
+
+
 # --- all items
 def find(s: Evaluator, ref: ListRef, same: Callable[[Abstract], Abstract], node: cst.CSTNode) -> Abstract:
     """`ref.index(x)`: the first position whose item is the `same`; ValueError where there is none."""
     items = heap.contents_with_gaps(s, ref, node)
     found: Abstract = Static(-1)
     for at in range(len(items) - 1, -1, -1):
-        held = s.space.truth(heap.where_present(s, items[at], lambda one: s.space.truth(same(one)), lambda: Static(False)))
+        held = heap.where_present(s, items[at], lambda one: s.space.truth(same(one)), lambda: Static(False))
         found = _choose(s, held, Static(at), found)
     _raise_where(s, num.compare(s, "lt", found, Static(0)), ValueError, node)
     return found
+
+
+def count_of(s: Evaluator, ref: ListRef, same: Callable[[Abstract], Abstract], node: cst.CSTNode) -> Abstract:
+    """`ref.count(x)`: how many items are the `same`."""
+    total: Abstract = Static(0)
+    for one in heap.contents_with_gaps(s, ref, node):
+        held = heap.where_present(s, one, lambda one: s.space.truth(same(one)), lambda: Static(False))
+        total = num.binary(s, "add", total, held)
+    return total
+
+
+def concatenated(s: Evaluator, a: ListRef, b: ListRef, node: cst.CSTNode) -> tuple[Abstract, list[Abstract]]:
+    """The items of one behind those of the other."""
+    (count, left), (other, right) = (_parts_of_any(s, each, node) for each in (a, b))
+    together = num.binary(s, "add", count, other)
+    size = max(len(left), len(right))
+    filler = empty(s, [*left, *right][0], node)
+    left, right = ([*row, *[filler] * (size - len(row))] for row in (left, right))
+    check_room(s, together, size, node)
+    behind = _shifted(s, right[::-1], count)[::-1]
+    return together, [_choose(s, num.compare(s, "gt", count, Static(at)), x, y)
+                      for at, (x, y) in enumerate(zip(left, behind, strict=True))]
 
 
 def reverse(s: Evaluator, ref: ListRef) -> tuple[Abstract, list[Abstract]]:
@@ -277,8 +326,7 @@ def part(s: Evaluator, ref: ListRef, wanted: slice, node: cst.CSTNode) -> ListRe
 def equal(s: Evaluator, a: ListRef, b: ListRef, same: Callable[[Abstract, Abstract], Abstract], node: cst.CSTNode
           ) -> Abstract:
     """`a == b`, item by item in the lanes where both have as many."""
-    (count, left), (other, right) = (parts(s, each) if is_growing(s, each) else _plain(s, each, node)
-                                     for each in (a, b))
+    (count, left), (other, right) = (_parts_of_any(s, each, node) for each in (a, b))
 
     def compared() -> Abstract:
         found: Static | Value = Static(True)
@@ -304,7 +352,10 @@ def equal(s: Evaluator, a: ListRef, b: ListRef, same: Callable[[Abstract, Abstra
     return s.branch(as_many, compared, lambda: Static(False))
 
 
-def _plain(s: Evaluator, ref: ListRef, node: cst.CSTNode) -> tuple[Abstract, list[Abstract]]:
+def _parts_of_any(s: Evaluator, ref: ListRef, node: cst.CSTNode) -> tuple[Abstract, list[Abstract]]:
+    """How many items a lane has, and the places; of a plain list its length and items."""
+    if is_growing(s, ref):
+        return parts(s, ref)
     items = heap.contents(s, ref, node)
     return Static(len(items)), list(items)
 

@@ -91,6 +91,9 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
         return characters.joined(s, [a, b])
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
         return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
+    if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
+            growing.is_growing(s, a) or growing.is_growing(s, b)):
+        return growing.new(s, *growing.concatenated(s, a, b, node))
     left, right = _items(s, a), _items(s, b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):

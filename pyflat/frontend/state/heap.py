@@ -90,7 +90,9 @@ def with_gaps(s: Evaluator, items: Sequence[Abstract], count: Abstract, least: i
 
 def has_gaps(items: Sequence[Abstract]) -> bool:
     """Some lanes do not have some item (`space.ragged`)."""
-    return cells_of(items) is not None or any(type(item) is GuardedUnion and maybe_unbound(item) or item is UNBOUND for item in items)
+    if cells_of(items) is not None:
+        return True
+    return any(type(item) is GuardedUnion and maybe_unbound(item) or item is UNBOUND for item in items)
 
 
 def rewrite(s: Evaluator, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | None) -> None:

@@ -80,8 +80,8 @@ class ListRef:
 
 
 class Cells(tuple[Any, ...]):
-    """The class of the `Seq` that is the one item of a list which has grown in a loop that stayed one (`space.growing`):
-    how many items a lane has, then a place for each that it may have."""
+    """The class of the `Seq` that is all there is of a list that has grown in a loop which stayed one
+    (`space.growing`): how many items a lane has, then a place for each that it may have."""
 
     __slots__ = ()
 

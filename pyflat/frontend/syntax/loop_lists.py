@@ -16,16 +16,16 @@ from pyflat.frontend.state.values import CONFLICT, Abstract, Contents, IncomingE
 from pyflat.frontend.syntax.loop_parameters import Owned
 
 
-def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge], owned: Owned, node: Any) -> bool:
-    """Lists of `entry` that the edges have made longer or shorter get places there; whether there is one."""
-    found = False
+def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge], owned: Owned, node: Any) -> set[Ref]:
+    """Lists of `entry` that the edges have made longer or shorter get places there: which they are."""
+    found: set[Ref] = set()
     for ref, before in start.heap.items():
         if type(ref) is not ListRef or ref in owned or ref not in entry.heap or cells_of(before) is not None:
             continue
         changed = [after for edge in edges if _other_length(after := edge.state.heap.get(ref, before), before)]
         if changed and s.grows and before is not CONFLICT:
             entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(s, entry.heap[ref], changed), node)
-            found = True
+            found.add(ref)
     return found
 
 
@@ -40,7 +40,8 @@ def _sample(s: Evaluator, before: Contents, changed: Sequence[Contents]) -> Abst
     for after in changed:
         cells = cells_of(after)
         if cells is not None:
-            return cells.items[-1]
+            last: Abstract = cells.items[-1]
+            return last
         for item in reversed(after):
             return ragged.split_gap(s, item)[1]
     raise AssertionError("a list without items that has as many afterwards")

@@ -170,8 +170,8 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
         for place, param in params.items():
             _write(start, place, param)
         start.heap.update(owned)
-        if loop_lists.grow(s, entry, start, scope.again.edges, owned, node):
-            kinds = {place: shape for place, shape in kinds.items() if _is_there(entry, start, place)}
+        if grown := loop_lists.grow(s, entry, start, scope.again.edges, owned, node):
+            kinds = {place: shape for place, shape in kinds.items() if isinstance(place, str) or place[0] not in grown}
             forget()
             continue
         if not _widen(s, scope.again.edges, start, kinds, owned, node):
@@ -182,11 +182,6 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
             return
         forget()
     raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
-
-
-def _is_there(entry: State, start: State, place: Place) -> bool:
-    """Its list has not become one that grows in this round."""
-    return isinstance(place, str) or len(entry.heap[place[0]]) == len(start.heap[place[0]])
 
 
 def _settled_before(s: Evaluator, entry: State, node: Any) -> dict[Place, Shape]:
