@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyflat.frontend.space import growing, ragged
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of
 from pyflat.frontend.state.values import CONFLICT, Abstract, Contents, IncomingEdge, ListRef, Ref, State
@@ -20,7 +21,10 @@ def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge]
     """Lists of `entry` that the edges have made longer or shorter get places there: which they are."""
     found: set[Ref] = set()
     for ref, before in start.heap.items():
-        if type(ref) is not ListRef or ref in owned or ref not in entry.heap or cells_of(before) is not None:
+        if type(ref) is not ListRef or ref in owned or ref not in entry.heap:
+            continue
+        if cells_of(before) is not None:
+            _put_in_places(edges, ref, before)
             continue
         changed = [after for edge in edges if _other_length(after := edge.state.heap.get(ref, before), before)]
         if changed and s.grows and before is not CONFLICT:
@@ -30,7 +34,15 @@ def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge]
 
 
 def _other_length(after: Contents, before: Contents) -> bool:
-    return after is not CONFLICT and (len(after) != len(before) or cells_of(after) is not None)
+    return after is not CONFLICT and (len(after) != len(before) or heap.has_gaps(after))
+
+
+def _put_in_places(edges: Sequence[IncomingEdge], ref: ListRef, before: Contents) -> None:
+    """A list that was made anew, as `xs[:] = []` does, goes on in the places that it has."""
+    for edge in edges:
+        after = edge.state.heap.get(ref, before)
+        if after is not CONFLICT and not heap.has_gaps(after):
+            edge.state.heap[ref] = tuple(growing.padded(list(after), before))
 
 
 def _sample(s: Evaluator, before: Contents, changed: Sequence[Contents]) -> Abstract:

@@ -24,7 +24,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, complex_numbers, growing, scalars
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, complex_parts, describe, lane, numeric_kind, same_static
+from pyflat.frontend.state.kinds import alternatives, cells_of, complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -225,6 +225,9 @@ class Shapes:
             cls = value.cls if isinstance(value, Seq) else tuple
             return TupleShape(cls, tuple(self.of(item, state) for item in parts))
         shape = self._of_array(value, state) or self._of_object(value, state)
+        if shape is None and any(isinstance(each, Unsigned) for each in alternatives(value)):
+            raise self.refuse("is an int of [0, 2**64) in some iterations and another number in others, in a loop that "
+                              "cannot be unrolled", help="mask it on both paths: (...) & 0xFFFFFFFFFFFFFFFF")
         if shape is None:
             raise self.refuse(f"changes between {describe(value)} and something else in a loop that cannot be unrolled")
         return shape
