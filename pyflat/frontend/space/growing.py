@@ -21,7 +21,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars, unsigned
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, complex_parts, describe, lane, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import cells_of, complex_parts, describe, lane, maybe_unbound, numeric_kind, opened
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
@@ -131,7 +131,7 @@ def _put(s: Evaluator, places: Sequence[Abstract], position: Abstract, value: Ab
     """The places with `value` at `position`."""
     if isinstance(position, Static):
         return [value if at == position.value else old for at, old in enumerate(places)]
-    return [scalars.choose(s, s.build.op("eq", lane(position), const(at)), value, old)
+    return [_select(s, s.build.op("eq", lane(position), const(at)), value, old)
             for at, old in enumerate(places)]
 
 
@@ -141,7 +141,7 @@ def _at(s: Evaluator, places: Sequence[Abstract], position: Abstract) -> Abstrac
     if isinstance(position, Static):
         return chosen
     for at in range(len(places) - 2, -1, -1):
-        chosen = scalars.choose(s, s.build.op("eq", lane(position), const(at)), places[at], chosen)
+        chosen = _select(s, s.build.op("eq", lane(position), const(at)), places[at], chosen)
     return chosen
 
 
@@ -208,7 +208,17 @@ def take(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode) -> Abstra
 def _choose(s: Evaluator, cond: Abstract, a: Abstract, b: Abstract) -> Abstract:
     if isinstance(cond, Static):
         return a if cond.value else b
-    return scalars.choose(s, lane(cond), a, b)
+    return _select(s, lane(cond), a, b)
+
+
+def _select(s: Evaluator, cond: Value, a: Abstract, b: Abstract) -> Abstract:
+    """`a if cond else b`; tuples part by part."""
+    if a is b:
+        return a
+    x, y = opened(a), opened(b)
+    if isinstance(x, Seq) and isinstance(y, Seq) and x.cls is y.cls and len(x.items) == len(y.items):
+        return Seq(x.cls, tuple(_select(s, cond, i, j) for i, j in zip(x.items, y.items, strict=True)))
+    return scalars.choose(s, cond, a, b)
 
 
 def insert(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
@@ -302,7 +312,7 @@ def _shifted(s: Evaluator, places: Sequence[Abstract], by: Abstract) -> list[Abs
     for bit in range(len(moved).bit_length()):
         step = 1 << bit
         here = s.build.op("ne", s.build.op("and", lane(by), const(step)), const(0))
-        moved = [scalars.choose(s, here, moved[at + step], old) if at + step < len(moved) else old
+        moved = [_select(s, here, moved[at + step], old) if at + step < len(moved) else old
                  for at, old in enumerate(moved)]
     return moved
 

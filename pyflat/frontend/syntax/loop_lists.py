@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyflat.frontend.space import growing, ragged
+from pyflat.frontend.space import growing
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of
-from pyflat.frontend.state.values import CONFLICT, Abstract, Contents, IncomingEdge, ListRef, Ref, State
+from pyflat.frontend.state.kinds import alternatives, cells_of
+from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, Contents, IncomingEdge, ListRef, Ref, State, Static
 from pyflat.frontend.syntax.loop_parameters import Owned
 
 
@@ -28,7 +28,7 @@ def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge]
             continue
         changed = [after for edge in edges if _other_length(after := edge.state.heap.get(ref, before), before)]
         if changed and s.grows and before is not CONFLICT:
-            entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(s, entry.heap[ref], changed), node)
+            entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(entry.heap[ref], changed), node)
             found.add(ref)
     return found
 
@@ -45,15 +45,12 @@ def _put_in_places(edges: Sequence[IncomingEdge], ref: ListRef, before: Contents
             edge.state.heap[ref] = tuple(growing.padded(list(after), before))
 
 
-def _sample(s: Evaluator, before: Contents, changed: Sequence[Contents]) -> Abstract:
+def _sample(before: Contents, changed: Sequence[Contents]) -> Abstract:
     """An item of the list: the kind of what its places will have."""
-    if before:
-        return before[0]
-    for after in changed:
-        cells = cells_of(after)
-        if cells is not None:
-            last: Abstract = cells.items[-1]
-            return last
-        for item in reversed(after):
-            return ragged.split_gap(s, item)[1]
-    raise AssertionError("a list without items that has as many afterwards")
+    for contents in (*changed, before):
+        cells = cells_of(contents)
+        for item in reversed(contents if cells is None else cells.items[1:]):
+            for each in alternatives(item):
+                if each is not UNBOUND:
+                    return each
+    return Static(0)
