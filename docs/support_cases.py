@@ -835,7 +835,7 @@ def stacked(n):
 def made_by_lanes(n):
     divisors = [i for i in range(1, n % 50) if n % i == 0]
     flags = [False] * (n % 20)
-    return sorted(divisors)[-2:], len(flags) == len(list(range(n % 20)))
+    return sum(sorted(divisors)[-2:]), len(flags) == len(list(range(n % 20)))
 
 
 @case(SECTION, "a list of lists that grows in such a loop", INTS, code="flatten/list-mutation")
