@@ -13,7 +13,17 @@ from pyflat.frontend.space import growing
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, cells_of
-from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, Contents, IncomingEdge, ListRef, Ref, State, Static
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    Contents,
+    IncomingEdge,
+    ListRef,
+    Ref,
+    State,
+    Static,
+)
 from pyflat.frontend.syntax.loop_parameters import Owned
 
 
