@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,13 @@ import numpy as np
 from pyflat.frontend.callables import NOT_GIVEN, owner_of
 from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult, names
 from pyflat.ir.types import MEMORY
+from pyflat.runtime.kernels import Version, warnings_may_raise
 from pyflat.runtime.plan_conditions import OURS, Conditions
 from pyflat.runtime.plan_text import MISS, Recipe
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
-    from pyflat.runtime.kernels import Version
     from pyflat.runtime.plans import Entry
 
 LONG = 50e-6
@@ -50,7 +51,8 @@ def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings:
         return None
     if kernel.in_c_order:
         return None
-    direct = version.compiled.direct(given, version.undone, watch=watch, release=seconds > LONG)
+    strict = version.depends_on_filters and warnings_may_raise(np.geterr())
+    direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG)
     if direct is None:
         return None
     text = Conditions(function, parameters, {"calls": caller.stats.calls_cell})
@@ -64,14 +66,18 @@ def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings:
     unfit = [state, *text.other_options(layers, "target" not in dict(settings))]
     if not parameters.takes_out:
         unfit.append("out is not None")
-    same = " and ".join(text.same_outside(kernel.guards, any(value is NOT_GIVEN for value in given.values())))
+    same = list(text.same_outside(kernel.guards, any(value is NOT_GIVEN for value in given.values())))
+    if version.depends_on_filters:
+        module = text.constant(warnings)
+        same += [f"{module}.filters == {text.object(list(warnings.filters))}",
+                 f"{module}.showwarning is {text.object(warnings.showwarning)}"]
     miss = text.object(entry.miss)
     lines = [
         f"    nonlocal {OURS}calls",
         f"    if {' or '.join(unfit)}:",
         f"        {MISS}",
         "    try:",
-        f"        if not ({same}):",
+        f"        if not ({' and '.join(same)}):",
         f"            {miss}()",
         f"            {MISS}",
         f"    except {text.constant((NameError, KeyError, AttributeError, TypeError))}:",

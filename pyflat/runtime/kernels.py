@@ -14,6 +14,7 @@ import os
 import re
 import time
 import types
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,9 +89,32 @@ class Version:
     """That met nothing."""
 
     @cached_property
-    def undone(self) -> tuple[str, ...]:
-        """The arguments that a run may have to put back."""
-        return self.kernel.undone(in_order=self.compiled.in_order)
+    def _undone(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(self.kernel.undone(in_order=self.compiled.in_order, strict=strict) for strict in (False, True))
+
+    def undone(self, *, strict: bool) -> tuple[str, ...]:
+        """The arguments that a run may have to put back; `strict`: where warnings may be exceptions."""
+        return self._undone[strict]
+
+    @property
+    def depends_on_filters(self) -> bool:
+        """Whether that depends on what becomes of warnings."""
+        return self._undone[0] != self._undone[1]
+
+
+def warnings_may_raise(errors: Mapping[str, Any]) -> bool:
+    """Whether a warning of NumPy's may end what runs, in this error state and with the filters of now."""
+    if any(how not in ("ignore", "warn") for how in errors.values()):
+        return True
+    if warnings.showwarning is not getattr(warnings, "_showwarning_orig", None):
+        return True
+    for action, message, category, module, line in warnings.filters:
+        if issubclass(RuntimeWarning, category):
+            if action == "error":
+                return True
+            if message is None and module is None and not line:
+                return False  # no filter behind it is asked
+    return bool(getattr(warnings, "defaultaction", "") == "error")
 
 
 Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
@@ -323,7 +347,8 @@ class Kernels:
         if errors["under"] != "ignore":  # which nothing here looks for
             self._count(0, 1, 0)
             return original()
-        kept = version.saved.save(arguments, version.undone)
+        kept = version.saved.save(arguments, version.undone(
+            strict=version.depends_on_filters and warnings_may_raise(errors)))
         watch, start = any(how != "ignore" for how in errors.values()), time.perf_counter()
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
         if state == "done":

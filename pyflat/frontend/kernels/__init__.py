@@ -29,7 +29,7 @@ from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
-from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read
+from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read, may_warn
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
@@ -81,13 +81,14 @@ class Kernel:
                 next(params)
         return found
 
-    def undone(self, *, in_order: bool) -> tuple[str, ...]:
+    def undone(self, *, in_order: bool, strict: bool) -> tuple[str, ...]:
         """The arguments whose elements have to be put back before the original can run on them: those that are read as
         well, and all that are written where stores may come after a fault. `in_order`: an index outside ends a run at
-        its place, and stores before it are those of the original."""
+        its place, and stores before it are those of the original; `strict`: a warning ends the original."""
         ops = list(all_ops(self.function.body))
         small = small_ints(self.function, self.lengths())
-        late = any(can_fault(op) for op in ops if op.opcode != "index" and op not in small)
+        late = any(can_fault(op) or strict and may_warn(op.opcode, op.kind) for op in ops
+                   if op.opcode != "index" and op not in small)
         if late or not in_order:
             return self.written
         memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}

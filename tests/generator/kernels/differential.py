@@ -125,6 +125,8 @@ def _shares(result: Any, arguments: Sequence[Any]) -> Any:
 @contextlib.contextmanager
 def _filters(mode: str) -> Iterator[list[warnings.WarningMessage]]:
     state = {"all": mode} if mode in ("raise", "ignore") else {}
+    if mode == "strict":
+        state = dict.fromkeys(("divide", "over", "invalid"), "raise")
     with warnings.catch_warnings(record=True) as found, np.errstate(**state):
         warnings.simplefilter({"error": "error", "ignore": "ignore"}.get(mode, "default"))
         yield found

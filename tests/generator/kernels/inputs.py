@@ -19,8 +19,9 @@ FLOATS, INTS, UNSIGNED = ("float32", "float64"), ("int8", "int16", "int32", "int
 DTYPES = ("bool", *INTS, *UNSIGNED, *FLOATS)
 LAYOUTS = ("plain", "strided", "reversed", "fortran", "inner", "readonly")
 """How an array lies in memory; "inner" is a part of a larger one."""
-MODES = ("default", "error", "raise", "ignore")
-"""What becomes of warnings: shown as the filters of the original would, errors, `np.errstate(all="raise")`, ignored."""
+MODES = ("default", "error", "raise", "ignore", "strict")
+"""What becomes of warnings: shown as the filters of the original would, errors, `np.errstate(all="raise")`, ignored, the
+same for all but underflow."""
 
 
 @dataclass(frozen=True)

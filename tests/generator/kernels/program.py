@@ -17,8 +17,8 @@ from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 from tests.generator.kernels.sweeps import sweeps
 
-OF, COLUMNS, SWEEPS, SERIES = 8, 5, 3, 6
-"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, or `sweeps`."""
+OF, COLUMNS, SWEEPS, SERIES, FORMULAS = 8, 5, 3, 6, 7
+"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, `sweeps`, or `_formula`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -46,6 +46,8 @@ def generate(seed: int) -> Kernel:
         lines, wide = columns(scope)
     elif seed % OF == SERIES and all(array.dims for array in scope.arrays):
         lines, wide = series(scope)
+    elif seed % OF == FORMULAS:
+        lines = _formula(scope)
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]
@@ -153,6 +155,21 @@ def _body(scope: Scope) -> Lines:
     for _ in range(r.choice((1, 1, 2, 2, 3))):
         lines += nest(scope) if scope.tame and r.random() < 0.8 else counted(scope)
     return lines or block(scope)
+
+
+def _formula(scope: Scope) -> Lines:
+    """A loop nest that writes elements of an array which it does not read, by arithmetic that may warn and not fail."""
+    r, out = scope.r, scope.arrays[-1]
+    names = dict(zip(out.dims, "ijl", strict=False))
+    read = [f"{a.name}[{', '.join(names[dim] for dim in a.dims)}]" for a in scope.arrays[:-1]
+            if a.dtype == "float64" and set(a.dims) <= set(out.dims)]
+    text = r.choice([*read, "1.0"])
+    for _ in range(r.randint(1, 4)):
+        text = f"({text} {r.choice('+-*//')} {r.choice([*read, *names.values(), '0.5', '3.0', '1e200'])})"
+    lines = [f"{out.name}[{', '.join(names.values())}] = {text}"]
+    for axis, name in reversed(list(enumerate(names.values()))):
+        lines = [f"for {name} in range({out.name}.shape[{axis}]):", *indented(lines)]
+    return lines
 
 
 def _result(scope: Scope) -> Lines:

@@ -35,20 +35,20 @@ MOST_SAVED = 1 << 17
 """Bytes of written arrays that are saved here, in memory of malloc: more is for `runtime.saved_arrays`."""
 FLAGS = 0x01 | 0x04 | 0x08
 """Of invalid operations, divisions by zero and overflows (x86; glibc's fenv.h)."""
-TYPE, NUMBER, DATA, RANK, SHAPE, DESCR, ARRAY_FLAGS = 8, 16, 16, 24, 32, 56, 64
+TYPE, NUMBER, DATA, RANK, SHAPE, STRIDES, DESCR, ARRAY_FLAGS = 8, 16, 16, 24, 32, 40, 56, 64
 """Offsets of fields in bytes."""
 KINDS = {FLOAT: 0, INT: 1, BOOL: 2}
 C_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 """Of `array.flags.num`."""
 RAW, INTEGER, TRUTH, SAME, ARRAY = range(5)
-"""What an argument is: an object with a number of 8 bytes, a Python int, a Python bool, one certain object, an array in
-C's order."""
+"""What an argument is: an object with a number of 8 bytes, a Python int, a Python bool, one object, an array."""
 KERNEL, ARGUMENTS, SLOTS, RESULTS, NUMBERS, WATCH, RELEASE, NDARRAY, LONG, TRUE, FALSE, NONE, OTHER, VAIN, HEAD = range(
     15)
 """Words at the head of the table."""
-WHAT, OBJECT, AXES, NEEDED, BYTES, SAVED, WIDTH = range(7)
+WHAT, OBJECT, AXES, LOOKED_AT, NEEDED, BYTES, SAVED, GAPS, ROWS, WIDTH = range(10)
 """Words for each argument: what it is; its type, its dtype or itself; of an array how many axes it has, the flags that
-it must have, its bytes an element, and whether it is saved."""
+are looked at and those that it must have, its bytes an element, whether it is saved, whether there are gaps between its
+elements, so that the kernel gets its strides, and whether there are none within a row."""
 WORTH_RELEASING = 1 << 13
 """Bytes of arrays from which on other threads may run meanwhile: to wait for them takes longer than small calls."""
 
@@ -62,12 +62,16 @@ class Given:
     rank: int = 0
     written: bool = False
     saved: bool = False
+    gaps: bool = False
+    rows: bool = False
 
     def words(self) -> list[int]:
         head = [self.what, id(self.object_), self.rank]
         if self.what != ARRAY:
-            return [*head, 0, 0, 0]
-        return [*head, C_ORDER | ALIGNED | (WRITEABLE if self.written else 0), self.object_.itemsize, int(self.saved)]
+            return [*head, *[0] * (WIDTH - len(head))]
+        needed = ALIGNED | (WRITEABLE if self.written else 0)
+        return [*head, needed | C_ORDER, needed | (0 if self.gaps else C_ORDER), self.object_.itemsize, int(self.saved),
+                int(self.gaps), int(self.rows)]
 
 
 def boxed(machine: int, arguments: Sequence[Given], slots: int, numbers: Sequence[Kind], unused: int, *, watch: bool,
@@ -110,10 +114,11 @@ def supported() -> bool:
     array = np.zeros((3, 5), np.int32)
     known = {TYPE: id(np.ndarray), DATA: array.ctypes.data, DESCR: id(array.dtype)}
     fields = all(ctypes.c_size_t.from_address(id(array) + at).value == value for at, value in known.items())
-    shape = ctypes.POINTER(ctypes.c_int64).from_address(id(array) + SHAPE)
+    shape, strides = (ctypes.POINTER(ctypes.c_int64).from_address(id(array) + at) for at in (SHAPE, STRIDES))
     numbers: list[tuple[Any, Any]] = [(1.5, ctypes.c_double), (np.float64(2.5), ctypes.c_double),
                                       (np.int64(7), ctypes.c_int64)]
     return (fields and ctypes.c_int.from_address(id(array) + RANK).value == 2 and shape[:2] == [3, 5]
+            and strides[:2] == [20, 4]
             and ctypes.c_int.from_address(id(array) + ARRAY_FLAGS).value == array.flags.num
             and all(kind.from_address(id(number) + NUMBER).value == number for number, kind in numbers))
 
@@ -230,25 +235,68 @@ class _Writer:
         self._need(self._equal(self.b.ptrtoint(given, I64), self._word(OBJECT, known)))
 
     def _array(self, known: Any, given: Any, k: Any) -> None:
-        b, rank = self.b, self._word(AXES, known)
-        needed = b.trunc(self._word(NEEDED, known), I32)
+        b, rank, size = self.b, self._word(AXES, known), self._word(BYTES, known)
+        looked, needed = (b.trunc(self._word(at, known), I32) for at in (LOOKED_AT, NEEDED))
         self._need(self._equal(self._field(given, TYPE, I64), self._word(NDARRAY)))
         self._need(self._equal(self._field(given, DESCR, I64), self._word(OBJECT, known)))
         self._need(self._equal(b.zext(self._field(given, RANK, I32), I64), rank))
-        self._need(self._equal(b.and_(self._field(given, ARRAY_FLAGS, I32), needed), needed))
-        start, shape, size = self._field(given, DATA, I64), self._field(given, SHAPE, POINTER), stack(b, I64)
-        self._slot(start)
-        b.store(self._word(BYTES, known), size)
+        self._need(self._equal(b.and_(self._field(given, ARRAY_FLAGS, I32), looked), needed))
+        start, bytes_ = stack(b, I64), stack(b, I64)
+        b.store(self._field(given, DATA, I64), start)
+        b.store(size, bytes_)
+        shape, strides = (self._field(given, at, POINTER) for at in (SHAPE, STRIDES))
+        self._slot(self._load(start))
         with counted(b, rank, rolled=True) as axis:
-            extent = self._load(self._behind(shape, axis))
-            b.store(b.mul(self._load(size), extent), size)
-            self._slot(extent)
-        bytes_ = self._load(size)
+            self._slot(self._load(self._behind(shape, axis)))
+        with b.if_else(self._is_set(self._word(GAPS, known))) as (gaps, dense):
+            with gaps:
+                self._look_at_strides(known, rank, shape, strides)
+                self._extend(rank, shape, strides, start, bytes_)
+            with dense, counted(b, rank, rolled=True) as axis:
+                b.store(b.mul(self._load(bytes_), self._load(self._behind(shape, axis))), bytes_)
+        self._look_for_overlap(k, self._load(start), self._load(bytes_))
+        self._add(self.all_bytes, self._load(bytes_))
+        with b.if_then(self._is_set(self._word(SAVED, known))):
+            self._add(self.saved, self._load(bytes_))
+
+    def _look_at_strides(self, known: Any, rank: Any, shape: Any, strides: Any) -> None:
+        """Writes the strides; elements must be apart, as they are where each axis steps over all that faster ones
+        reach, in C's or Fortran's order of axes."""
+        b, size, apart = self.b, self._word(BYTES, known), []
+        with counted(b, rank, rolled=True) as axis:
+            self._slot(self._load(self._behind(strides, axis)))
+        last = self._load(self._behind(strides, b.sub(rank, i64(1))))
+        self._need(b.or_(self._equal(self._word(ROWS, known), i64(0)), self._equal(last, size)))
+        for backwards in (True, False):
+            reached, good = stack(b, I64), stack(b, I64)
+            b.store(size, reached)
+            b.store(i64(1), good)
+            with counted(b, rank, rolled=True) as number:
+                axis = b.sub(b.sub(rank, i64(1)), number) if backwards else number
+                extent, stride = (self._load(self._behind(place, axis)) for place in (shape, strides))
+                with b.if_then(b.icmp_signed(">", extent, i64(1))):
+                    step = b.select(b.icmp_signed("<", stride, i64(0)), b.neg(stride), stride)
+                    over = b.icmp_signed(">=", step, self._load(reached))
+                    b.store(b.and_(self._load(good), b.zext(over, I64)), good)
+                    self._add(reached, b.mul(step, b.sub(extent, i64(1))))
+            apart.append(self._load(good))
+        self._need(self._is_set(b.or_(*apart)))
+
+    def _extend(self, rank: Any, shape: Any, strides: Any, start: Any, bytes_: Any) -> None:
+        """Where memory with gaps begins, and how far it reaches."""
+        b = self.b
+        with counted(b, rank, rolled=True) as axis:
+            extent, stride = (self._load(self._behind(place, axis)) for place in (shape, strides))
+            span = b.mul(stride, b.sub(extent, i64(1)))
+            back = b.icmp_signed("<", span, i64(0))
+            self._add(start, b.select(back, span, i64(0)))
+            self._add(bytes_, b.select(back, b.neg(span), span))
+
+    def _look_for_overlap(self, k: Any, start: Any, bytes_: Any) -> None:
+        """Arrays before this one must have other memory."""
+        b = self.b
         b.store(start, self._behind(self.starts, k))
         b.store(bytes_, self._behind(self.sizes, k))
-        self._add(self.all_bytes, bytes_)
-        with b.if_then(self._is_set(self._word(SAVED, known))):
-            self._add(self.saved, bytes_)
         with counted(b, k, rolled=True) as other:
             begin, length = (self._load(self._behind(place, other)) for place in (self.starts, self.sizes))
             before = b.icmp_unsigned("<=", b.add(begin, length), start)

@@ -216,8 +216,13 @@ class NumbaKernel:
     def _given(self, name: str, value: Any, saved: bool) -> Given | None:
         argument = self.kernel.arguments.get(name)
         match argument:
-            case ArrayArgument() if self.layouts[name] == CONTIGUOUS and value.dtype is np.dtype(value.dtype.str):
-                return Given(ARRAY, value.dtype, argument.rank, name in self.kernel.written, saved)
+            case ArrayArgument() if value.dtype is np.dtype(value.dtype.str):
+                layout = self.layouts[name]
+                gaps = layout != CONTIGUOUS
+                if layout == OVERLAPPING or gaps and (saved or self.kernel.models):
+                    return None  # what lies in gaps is not ours to put back
+                written = name in self.kernel.written
+                return Given(ARRAY, value.dtype, argument.rank, written, saved, gaps, rows=layout == ROWS)
             case ScalarArgument() if type(value) in (np.float64, np.int64):
                 return Given(RAW, type(value))
             case Leaf():
