@@ -256,17 +256,19 @@ pyflat.twin(ends)(xs, "two")
         '''
 @pyflat.flatten
 def f(n):
-    found = [0.5] * n
-    return sum(found)
+    rows = []
+    for i in range(n):
+        rows.append([i, i * 0.5])
+    return sum(row[1] for row in rows)
 
 f.flat(ns)
 ''', '''
 @pyflat.flatten
 def f(n):
-    total = 0.0
-    for _ in range(n):
-        total += 0.5
-    return total
+    rows = []
+    for i in range(n):
+        rows.append((i, i * 0.5))
+    return sum(row[1] for row in rows)
 
 f.flat(ns)
 '''),

@@ -809,12 +809,42 @@ def several_lengths(x):
     return [v for v in (x, 1.0) if v > 0.0]
 
 
-@case(SECTION, "a list that grows in a loop whose trips differ from lane to lane", INTS, code="flatten/list-mutation")
+@case(SECTION, "a list that grows in a loop whose trips differ from lane to lane", INTS)
 def growing_by_lanes(n):
-    values = []
-    for i in range(n):
-        values.append(i)
-    return values[-1]
+    digits = []
+    while n > 0:
+        digits.append(n % 10)
+        n //= 10
+    return sum(digits) + len(digits)
+
+
+@case(SECTION, "a stack: `append`, `pop`, `xs[-1]` in such a loop", INTS)
+def stacked(n):
+    stack = [n % 50]
+    visited = 0
+    while stack:
+        top = stack.pop()
+        visited += 1
+        if top > 1:
+            stack.append(top // 2)
+            stack.append(top - 3)
+    return visited
+
+
+@case(SECTION, "comprehensions, `list` and `sorted` over a range of lanes; `[0] * n`", INTS)
+def made_by_lanes(n):
+    divisors = [i for i in range(1, n % 50) if n % i == 0]
+    flags = [False] * (n % 20)
+    return sum(sorted(divisors)[-2:]), len(flags) == len(list(range(n % 20)))
+
+
+@case(SECTION, "a list of lists that grows in such a loop", INTS, code="flatten/list-mutation")
+def rows_by_lanes(n):
+    rows = []
+    while n > 0:
+        rows.append([n % 10, n])
+        n //= 10
+    return len(rows)
 
 
 # --- calls

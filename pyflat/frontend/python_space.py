@@ -36,6 +36,7 @@ class PythonEvaluator(Evaluator):
     sequence_items = containers.sequence_items
     dict_entries = containers.dict_entries
     fold = comprehensions.fold
+    listed = comprehensions.listed
     repeat = rolled_loops.roll_counter
     call = calls.call
     inline = calls.inline

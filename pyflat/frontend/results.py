@@ -34,6 +34,7 @@ from pyflat.frontend.state.heap import has_gaps
 from pyflat.frontend.state.kinds import (
     alternatives,
     as_unsigned,
+    cells_of,
     complex_parts,
     describe,
     is_beyond,
@@ -152,7 +153,8 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
-    if any(is_beyond(v) for v, _ in options) and all(is_beyond(v) or numeric_kind(v) is INT for v, _ in options):
+    if any(is_beyond(v) for v, _ in options) and all(
+            is_beyond(v) or numeric_kind(v) in (INT, BOOL) for v, _ in options):
         return UNSIGNED
     if kinds:
         joined = kinds[0]
@@ -280,6 +282,8 @@ def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstr
 
 def _unsigned_leaf(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, out: list[Value]) -> None:
     """The bits of an int; lanes in which it is not in [0, 2**64) are faults."""
+    if numeric_kind(value) is BOOL:
+        value = _convert(edge, value, INT)
     known = as_unsigned(value)
     if known is None and isinstance(value, Static):
         _wrong(s, edge, where, value, UNSIGNED, out)
@@ -409,7 +413,8 @@ def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Seq
         now = edge.state.heap.get(ref, old)
         if now is old:
             continue
-        if len(now) != len(old) or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:
+        if len(now) != len(old) or cells_of(now) is not None \
+                or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:
             raise s.refuse("flatten/effect", f"the argument {_shown(path)} gets other {_held(ref)}",
                            help="change what is in it, not how many there are, or return a new object")
         for (step, value), (_, first) in zip(_slots(ref, now), _slots(ref, old), strict=True):

@@ -306,7 +306,7 @@ def require_nan(result: Shape) -> None:
     """Raises FlattenError where nan cannot stand for a failing lane: a result that is int or bool, or none at all."""
     floats, others = _kinds(result)
     if others or not floats:
-        what = "a result is int or bool, or an object," if others else "the function returns no number"
+        what = "a result is int, bool or an object" if others else "the function returns no number"
         raise refuse("flatten/result-kind", f'errors="nan": {what}, which cannot be nan in a failing lane',
                      help='use errors="mask", which gives (values, faults), or return floats')
 

@@ -16,7 +16,7 @@ import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, containers, ragged
+from pyflat.frontend.space import arrays, characters, containers, growing, ragged
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -46,7 +46,7 @@ def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     if not isinstance(start, Static):
         raise s.refuse("flatten/lane-to-object", "the start of enumerate differs from lane to lane", node)
 
-    source, first = values[0], start
+    source, first = growing.as_range(s, values[0], node), start
     if isinstance(source, Ranges):
         return _numbered(s, source, first, node)
 
@@ -68,10 +68,11 @@ def zip_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
         raise s.refuse("flatten/bad-call", "these options of zip", node)
 
-    if any(isinstance(v, Ranges) for v in arguments.positional):
+    sources = [growing.as_range(s, value, node) for value in arguments.positional]
+    if any(isinstance(v, Ranges) for v in sources):
         if strict.value:
             raise s.refuse("flatten/not-yet", "zip(strict=True) of a range whose bounds depend on lanes", node)
-        return _zipped(s, arguments.positional, node)
+        return _zipped(s, sources, node)
 
     def items() -> Iterator[Abstract]:
         columns = [s.space.iterate(v, node) for v in arguments.positional]
@@ -86,6 +87,7 @@ def zip_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def reversed_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
+    value = growing.as_range(s, value, node)
     if isinstance(value, Static) and isinstance(value.value, range):
         return Static(value.value[::-1])
     if isinstance(value, Ranges):
@@ -114,7 +116,8 @@ def reversed_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 def map_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     fn, *sources = arguments.positional
-
+    if len(sources) == 1:
+        sources = [growing.as_range(s, sources[0], node)]
     if len(sources) == 1 and isinstance(sources[0], Ranges):
         return _mapped(s, sources[0], node, lambda item: s.space.call(fn, Arguments([item], {}), node))
 

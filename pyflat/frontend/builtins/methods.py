@@ -21,6 +21,7 @@ from pyflat.frontend.space import (
     comparisons,
     complex_numbers,
     containers,
+    growing,
     item_writes,
     lane_sets,
     ragged,
@@ -116,10 +117,16 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
 
 def _list_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode
                  ) -> Abstract | None:
+    values = arguments.positional
+    if name == "extend" and len(values) == 1 and not growing.is_growing(s, ref) and isinstance(values[0], ListRef) \
+            and growing.is_growing(s, values[0]) and not ragged.is_ragged(s, ref):
+        extended(s, ref, values[0], node)
+        return Static(None)
+    if growing.is_growing(s, ref) and (done := _growing_method(s, ref, name, arguments, node)) is not None:
+        return done
     if name not in _KNOWS_GAPS and ragged.is_ragged(s, ref):
         return ragged.by_length(s, ref, lambda: _list_method(s, ref, name, arguments, node), node)
     items = list(heap.contents_with_gaps(s, ref, node))
-    values = arguments.positional
     match name:
         case "append":
             items.append(*values)
@@ -142,12 +149,52 @@ def _list_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, no
         case "sort":
             sorted_ref = sort_lanes(s, Arguments([ref], arguments.named), node)
             assert isinstance(sorted_ref, ListRef)
+            if growing.is_growing(s, sorted_ref):
+                growing.write(s, ref, *growing.parts(s, sorted_ref), node)
+                return Static(None)
             items = list(heap.contents_with_gaps(s, sorted_ref, node))
         case "index" | "count":
             return _find(s, items, name, arguments, node)
         case _:
             return None
     heap.rewrite(s, ref, tuple(items), node)
+    return Static(None)
+
+
+def extended(s: Evaluator, ref: ListRef, source: Abstract, node: cst.CSTNode) -> None:
+    """`ref.extend(source)` and `ref += source`."""
+    made = s.space.call(Static(list), Arguments([source], {}), node)
+    assert isinstance(made, ListRef)
+    growing.write(s, ref, *growing.concatenated(s, ref, made, node), node)
+
+
+def _growing_method(s: Evaluator, ref: ListRef, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    """A method of a list that has grown in a loop; None for those that read it as a list with gaps."""
+    values = arguments.positional
+    match name, len(values):
+        case "append", 1:
+            growing.append(s, ref, values[0], node)
+        case "pop", 0 | 1:
+            return growing.take(s, ref, values[0] if values else Static(-1), node)
+        case "insert", 2:
+            growing.insert(s, ref, values[0], values[1], node)
+        case "clear", 0:
+            growing.write(s, ref, Static(0), growing.parts(s, ref)[1], node)
+        case "reverse", 0:
+            growing.write(s, ref, *growing.reverse(s, ref), node)
+        case "copy", 0:
+            return growing.new(s, *growing.parts(s, ref))
+        case "extend", 1:
+            extended(s, ref, values[0], node)
+        case "count", 1:
+            return growing.count_of(s, ref, lambda one: comparisons.same_element(s, one, values[0], node), node)
+        case "index" | "remove", 1:
+            position = growing.find(s, ref, lambda one: comparisons.same_element(s, one, values[0], node), node)
+            if name == "index":
+                return position
+            growing.take(s, ref, position, node)
+        case _:
+            return None
     return Static(None)
 
 

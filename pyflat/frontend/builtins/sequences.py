@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import characters, containers, lane_sets, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import characters, containers, growing, lane_sets, ragged, scalars, texts, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     IntText,
     LaneSet,
     Lazy,
+    ListRef,
     ObjRef,
     Ranges,
     Seq,
@@ -206,6 +207,8 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return ragged.length(s, lane_sets.members(s, value, node))
     if characters.is_text(value):
         return characters.length(s, value, characters.items_of(s, value) or (), node)
+    if isinstance(value, ListRef) and growing.is_growing(s, value):
+        return growing.parts(s, value)[0]
     if ragged.is_ragged(s, value):
         return ragged.length(s, ragged.items_of(s, value, node))
     if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
@@ -251,7 +254,14 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def list_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
-    return heap.new_list(s, containers.items_or_gaps(s, values[0], node) if values else [])
+    if not values:
+        return heap.new_list(s, [])
+    source = values[0]
+    if isinstance(source, ListRef) and growing.is_growing(s, source):
+        return growing.new(s, *growing.parts(s, source))
+    if is_folded(source):
+        return s.space.listed(source, node)
+    return heap.new_list(s, containers.items_or_gaps(s, source, node))
 
 
 def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
@@ -278,6 +288,10 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     """A stable insertion network of compare-and-exchange: for a few lanes."""
     source = arguments.positional[0]
     key = arguments.named.get("key", Static(None))
+    if isinstance(source, ListRef) and growing.is_growing(s, source):
+        return _sort_growing(s, source, arguments, node)
+    if is_folded(source) and s.grows:
+        return _sort_growing(s, s.space.listed(source, node), arguments, node)
     items = lane_sets.unordered(s, source, node, key) or containers.items_or_gaps(s, source, node)
     if heap.has_gaps(items):
         return _sort_ragged(s, items, arguments, node)
@@ -290,10 +304,32 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     return heap.new_list(s, _sorted(s, items, len(items), Static(len(items)), arguments, node))
 
 
+def _sort_growing(s: Evaluator, source: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """Each item is inserted behind those that are not greater (smaller, with `reverse`), in a loop over the list."""
+    key, reverse = arguments.named.get("key", Static(None)), arguments.named.get("reverse", Static(False))
+    if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
+        raise s.refuse("flatten/bad-call", "these options of sorted()", node)
+    if not (isinstance(key, Static) and key.value is None):
+        raise s.refuse("flatten/not-yet", "sorting a list that grows in a loop by a key", node,
+                       help="append tuples (key, item) and sort them")
+    assert isinstance(source, ListRef)
+    made = growing.new(s, Static(0), growing.parts(s, source)[1])
+
+    def insert(_: object, item: Abstract) -> None:
+        _suspect_nan(s, item, node)
+        growing.insert_sorted(s, made, item, lambda a, b: s.space.truth(
+            s.space.compare("gt" if reverse.value else "lt", a, b, node)), node)
+
+    bounds = growing.as_range(s, source, node)
+    assert isinstance(bounds, Ranges)
+    s.space.repeat(node, bounds, insert)
+    return made
+
+
 def _sort_ragged(s: Evaluator, items: list[Abstract], arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Behind the last item of a lane nothing is exchanged."""
     items, least, count = ragged.packed(s, items, node)
-    return heap.new_list(s, ragged.gapped(s, _sorted(s, items, least, count, arguments, node), least, count))
+    return heap.new_list(s, heap.with_gaps(s, _sorted(s, items, least, count, arguments, node), count, least))
 
 
 def _sorted(s: Evaluator, items: list[Abstract], least: int, count: Abstract, arguments: Arguments, node: cst.CSTNode

@@ -12,6 +12,7 @@ from pyflat.frontend.space import (
     arrays,
     characters,
     complex_numbers,
+    growing,
     memories,
     operators,
     ragged,
@@ -31,6 +32,7 @@ from pyflat.frontend.state.values import (
     DictRef,
     GuardedUnion,
     LaneSet,
+    ListRef,
     ObjRef,
     OtherText,
     Ranges,
@@ -163,6 +165,10 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         return s.split(a, lambda v: compare(s, opcode, v, b, node))
     if isinstance(b, GuardedUnion) and not is_number_union(b):
         return s.split(b, lambda v: compare(s, opcode, a, v, node))
+    if opcode in ("eq", "ne") and type(a) is ListRef and type(b) is ListRef and (
+            growing.is_growing(s, a) or growing.is_growing(s, b)):
+        equal = growing.equal(s, a, b, lambda x, y: same_element(s, x, y, node), node)
+        return scalars.negate(s, s.space.truth(equal)) if opcode == "ne" else equal
     for one in (a, b):
         if ragged.is_ragged(s, one):
             return ragged.by_length(s, one, lambda: compare(s, opcode, a, b, node), node)

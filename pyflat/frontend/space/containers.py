@@ -14,7 +14,17 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend import remedies
-from pyflat.frontend.space import array_items, arrays, characters, memories, ragged, scalars, unsigned, whole_arrays
+from pyflat.frontend.space import (
+    array_items,
+    arrays,
+    characters,
+    growing,
+    memories,
+    ragged,
+    scalars,
+    unsigned,
+    whole_arrays,
+)
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -156,6 +166,13 @@ def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], vie
 def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
     """The items of a list as they are when the iteration reaches them, gaps included. Where there are gaps, a position
     is no index: items may be added behind them, and no other changed."""
+    if growing.is_growing(s, ref):
+        before = s.state.heap[ref]
+        for item in heap.contents_with_gaps(s, ref, node):
+            yield item
+            if s.state.heap[ref] is not before:
+                raise growing.changed(s, node)
+        return
     position, seen = 0, heap.contents_with_gaps(s, ref, node)
     while position < len(items := heap.contents_with_gaps(s, ref, node)):
         if items is not seen and (heap.has_gaps(items) or heap.has_gaps(seen)) and items[:len(seen)] != seen:
@@ -217,6 +234,8 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(owner, Scratch) and not isinstance(key, Axes | Slice) and type(owner.value) in (list, dict):
         return s.space.scratch_item(owner, key, node)
+    if isinstance(owner, ListRef) and growing.is_growing(s, owner) and not isinstance(key, Axes):
+        return _index_growing(s, owner, key, node)
     if ragged.is_ragged(s, owner):
         return ragged.by_length(s, owner, lambda: index(s, owner, key, node), node)
     if isinstance(key, Axes):
@@ -254,6 +273,17 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     if isinstance(key, Static):
         return _item(s, items, key.value, node)
     return lane_index(s, items, key, node)
+
+
+def _index_growing(s: Evaluator, owner: ListRef, key: Abstract | Slice, node: cst.CSTNode) -> Abstract:
+    if isinstance(key, GuardedUnion):
+        return s.split(key, lambda v: index(s, owner, v, node))
+    if not isinstance(key, Slice):
+        return growing.item(s, owner, key, node)
+    if key.start is not None or key.bounds:
+        raise s.refuse("flatten/list-mutation", "a slice at a lane index of a list that grows in a loop", node,
+                       help="loop over the positions")
+    return growing.part(s, owner, key.value, node)
 
 
 def _static_index(s: Evaluator, owner: Any, key: Any, node: cst.CSTNode) -> Abstract:

@@ -6,7 +6,17 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import array_items, arrays, containers, memories, ragged, scalars, scratch, whole_arrays
+from pyflat.frontend.space import (
+    array_items,
+    arrays,
+    containers,
+    growing,
+    memories,
+    ragged,
+    scalars,
+    scratch,
+    whole_arrays,
+)
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -45,6 +55,9 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
         return
     if isinstance(key, Axes):
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
+    if isinstance(owner, ListRef) and growing.is_growing(s, owner) and not isinstance(key, Slice | GuardedUnion):
+        growing.store(s, owner, key, value, node)
+        return
     if ragged.is_ragged(s, owner):
         ragged.by_length(s, owner, lambda: store_item(s, owner, key, value, node), node)
         return
@@ -77,6 +90,9 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
 
 def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> None:
     """`del owner[key]` on a local list or dict."""
+    if isinstance(owner, ListRef) and growing.is_growing(s, owner) and isinstance(key, Static | Value):
+        growing.take(s, owner, key, node)
+        return
     if ragged.is_ragged(s, owner):
         ragged.by_length(s, owner, lambda: delete_item(s, owner, key, node), node)
         return

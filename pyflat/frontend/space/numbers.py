@@ -13,7 +13,7 @@ import libcst as cst
 from pyflat.frontend.space import complex_numbers, ragged, scalars, unsigned, unsigned_operators
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import cells_of, describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -106,6 +106,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return Static(bool(value.items))
         case ListRef() | DictRef():
             items = s.state.heap[value]
+            if (cells := cells_of(items)) is not None:
+                return truth(s, compare(s, "gt", cells.items[0], Static(0)))
             return ragged.is_filled(s, items) if ragged.is_ragged(s, value) else Static(bool(items))
         case GuardedUnion():
             joined = s.split(value, lambda v: truth(s, v))

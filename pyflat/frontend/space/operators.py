@@ -16,6 +16,7 @@ from pyflat.frontend.space import (
     arrays,
     characters,
     complex_numbers,
+    growing,
     memories,
     products,
     ragged,
@@ -92,6 +93,9 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
         return characters.joined(s, [a, b])
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
         return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
+    if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
+            growing.is_growing(s, a) or growing.is_growing(s, b)):
+        return growing.new(s, *growing.concatenated(s, a, b, node))
     left, right = _items(s, a), _items(s, b)
     both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):
@@ -104,7 +108,9 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
         if opcode == "mul" and items is not None and isinstance(count, Static) and isinstance(count.value, int):
             return _sequence_like(s, owner, list(items) * count.value)
         if opcode == "mul" and items is not None and numeric_kind(count) in (BOOL, INT):
-            raise s.refuse("flatten/list-mutation", "a list is repeated a number of times that differs by lane", node,
+            if type(owner) is ListRef and 0 < len(items) <= growing.PLACES and not heap.has_gaps(items):
+                return growing.repeated(s, items, count, node)
+            raise s.refuse("flatten/list-mutation", "a tuple is repeated a number of times that differs by lane", node,
                            help="make it as long as it can get, or loop over range(n)")
     return None
 

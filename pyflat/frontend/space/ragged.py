@@ -100,13 +100,6 @@ def packed(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> tuple[
     return out, least, count
 
 
-def gapped(s: Evaluator, items: Sequence[Abstract], least: int, count: Abstract) -> tuple[Abstract, ...]:
-    """What `packed` gave as the contents of a list."""
-    ends = [GuardedUnion(s.build.op("gt", lane(count), const(at)), item, UNBOUND)
-            for at, item in enumerate(items[least:], least)]
-    return (*items[:least], *ends)
-
-
 def by_length(s: Evaluator, ref: Abstract, use: Callable[[], Abstract | None], node: cst.CSTNode) -> Abstract:
     """`use()` for each length that the list may have, while its contents are the items of that many."""
     assert isinstance(ref, ListRef)

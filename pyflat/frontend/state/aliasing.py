@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from pyflat.frontend.state.kinds import cells_of
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
@@ -30,7 +31,8 @@ def layout(state: State, ref: Ref) -> tuple[Any, ...] | None:
     if contents is CONFLICT:
         return None
     if isinstance(ref, ListRef):
-        return list, None, len(contents)
+        cells = cells_of(contents)
+        return list, None, len(contents), cells and len(cells.items)
     return ref.cls if isinstance(ref, ObjRef) else dict, tuple(key for key, _ in contents), len(contents)
 
 

@@ -219,6 +219,8 @@ class Evaluator:
     rolled: FlattenError | None = None
     widths: Widths | None = None
     """The dtypes of NumPy's scalars, in a kernel."""
+    grows = True
+    """Lists may grow in loops that stay loops, to a bounded number of items."""
     none = True
     """A result may be None in some lanes and numbers in others."""
 

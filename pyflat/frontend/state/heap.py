@@ -9,7 +9,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, maybe_unbound
+from pyflat.frontend.state.kinds import cells_of, describe, lane, maybe_unbound
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -77,11 +77,21 @@ def contents_with_gaps(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) 
                            node, why="a dict that is changed under a condition must have the same keys, in the same "
                            "order, on both paths", help="give every key a value before the condition")
         raise s.refuse("flatten/list-mutation", "the paths before this point leave the list in different shapes", node)
-    return found
+    cells = cells_of(found)
+    return found if cells is None else with_gaps(s, cells.items[1:], cells.items[0])
+
+
+def with_gaps(s: Evaluator, items: Sequence[Abstract], count: Abstract, least: int = 0) -> tuple[Abstract, ...]:
+    """Items of which every lane has `least` and a lane has `count`."""
+    ends = [GuardedUnion(s.build.op("gt", lane(count), const(at)), item, UNBOUND)
+            for at, item in enumerate(items[least:], least)]
+    return (*items[:least], *ends)
 
 
 def has_gaps(items: Sequence[Abstract]) -> bool:
     """Some lanes do not have some item (`space.ragged`)."""
+    if cells_of(items) is not None:
+        return True
     return any(type(item) is GuardedUnion and maybe_unbound(item) or item is UNBOUND for item in items)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from pyflat.frontend.state.guards import same
@@ -11,6 +14,7 @@ from pyflat.frontend.state.values import (
     Array,
     BoundMethod,
     Caught,
+    Cells,
     Closure,
     Complex,
     DictRef,
@@ -159,6 +163,13 @@ def alternatives(value: Abstract) -> list[Abstract]:
     if isinstance(value, GuardedUnion):
         return alternatives(value.then) + alternatives(value.orelse)
     return [value]
+
+
+def cells_of(contents: Sequence[Any]) -> Seq | None:
+    """The places of a list that has grown in a loop (`space.growing`), None for any other."""
+    if len(contents) == 1 and type(contents[0]) is Seq and contents[0].cls is Cells:
+        return contents[0]
+    return None
 
 
 def maybe_unbound(value: Abstract) -> bool:

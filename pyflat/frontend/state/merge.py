@@ -13,12 +13,23 @@ from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
 from pyflat.frontend.state import aliasing
-from pyflat.frontend.state.kinds import as_unsigned, complex_parts, is_beyond, lane, numeric_kind, opened, same_static
+from pyflat.frontend.state.kinds import (
+    as_unsigned,
+    cells_of,
+    complex_parts,
+    is_beyond,
+    lane,
+    maybe_unbound,
+    numeric_kind,
+    opened,
+    same_static,
+)
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
     Array,
+    Cells,
     Char,
     Complex,
     Contents,
@@ -104,6 +115,8 @@ class Joiner:
         first = present[0]
         if any(c is CONFLICT for c in present):
             return CONFLICT
+        if any(map(cells_of, present)):
+            return self._cells(edges, old)
         if any(len(c) != len(first) for c in present):
             longest = max(map(len, present))
             if type(ref) is not ListRef or longest > MAX_GAPS:
@@ -121,6 +134,20 @@ class Joiner:
         return tuple(self._slot([None if c is None else c[i] for c in edges],
                                 None if old is None or i >= len(old) else old[i], "")
                      for i in range(len(first)))
+
+    def _cells(self, edges: list[Contents | None], old: Contents | None = None) -> Contents:
+        """A list that has grown in a loop on some edge: the others have their items at the first places."""
+        if any(c is not None and cells_of(c) is None and any(map(maybe_unbound, c)) for c in edges):
+            return CONFLICT
+        size = max(len(cells.items) if (cells := cells_of(c)) else len(c) + 1 for c in edges if c is not None)
+        rows = [None if c is None else list(cells.items) if (cells := cells_of(c)) else [Static(len(c)), *c]
+                for c in edges]
+        known = None if old is None else cells_of(old)
+        items = []
+        for at in range(size):
+            column = [row[at] if row is not None and at < len(row) else None for row in rows]
+            items.append(self._slot(column, known.items[at] if known and at < len(known.items) else None, ""))
+        return (Seq(Cells, tuple(items)),)
 
     def _slot(self, values: list[Abstract | None], old: Abstract | None, name: str) -> Abstract:
         if old is not None and all(v is old for v in values):
@@ -219,11 +246,9 @@ class Joiner:
         layouts = {aliasing.layout(e.state, ref) for ref, (_, e) in zip(refs, pairs, strict=True)}
         layout = layouts.pop()
         if layouts or layout is None:
+            return self._one_list(values) if all(type(ref) is ListRef for ref in refs) else None
+        if self._is_shared(pairs):
             return None
-        outer = self.outer()
-        for ref, (_, edge) in zip(refs, pairs, strict=True):
-            if aliasing.is_shared([edge.state, *outer], edge.state, ref, self.names):
-                return None
         made = aliasing.empty_like(layout[0])
         columns = [None if v is None else aliasing.items_of(e.state, v)
                    for v, e in zip(values, self.edges, strict=True)]
@@ -231,6 +256,27 @@ class Joiner:
         items = [self.join([None if c is None else c[i] for c in columns], name) for i in range(layout[2])]
         self.names = names
         self.made[made] = tuple(items) if layout[1] is None else tuple(zip(layout[1], items, strict=True))
+        return made
+
+    def _is_shared(self, pairs: Sequence[tuple[Abstract, IncomingEdge]]) -> bool:
+        outer = self.outer()
+        return any(aliasing.is_shared([edge.state, *outer], edge.state, ref, self.names)
+                   for ref, edge in pairs if isinstance(ref, ListRef | DictRef | ObjRef))
+
+    def _one_list(self, values: Sequence[Abstract | None]) -> Abstract | None:
+        """Lists of several lengths, of which one has grown in a loop, to which nothing else refers."""
+        pairs = [(v, e) for v, e in zip(values, self.edges, strict=True) if isinstance(v, ListRef)]
+        contents = [None if not isinstance(v, ListRef) else e.state.heap[v]
+                    for v, e in zip(values, self.edges, strict=True)]
+        if CONFLICT in contents or not any(c is not None and cells_of(c) for c in contents) or self._is_shared(pairs):
+            return None
+        names, self.names = self.names, 1
+        joined = self._cells(contents)
+        self.names = names
+        if joined is CONFLICT:
+            return None
+        made = ListRef()
+        self.made[made] = joined
         return made
 
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:

@@ -83,6 +83,9 @@ class ObjectSpace(Protocol):
     def fold(self, value: Abstract, start: Abstract, step: Step, node: cst.CSTNode, /) -> Abstract:
         """The accumulator after all elements of what `is_folded`."""
 
+    def listed(self, value: Abstract, node: cst.CSTNode, /) -> Abstract:
+        """A list of the elements of what `is_folded`: it grows in a loop."""
+
     def repeat(self, node: cst.CSTNode, bounds: Ranges, each: Callable[[Any, Abstract], None], /) -> None:
         """A loop that stays one over a range; `each(scope, counter)` is an iteration."""
 

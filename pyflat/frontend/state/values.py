@@ -79,6 +79,13 @@ class ListRef:
     """Identity of a local list; heap contents: tuple of items."""
 
 
+class Cells(tuple[Any, ...]):
+    """The class of the `Seq` that is all there is of a list that has grown in a loop which stayed one
+    (`space.growing`): how many items a lane has, then a place for each that it may have."""
+
+    __slots__ = ()
+
+
 @dataclass(eq=False, slots=True)
 class LaneSet:
     """A set whose members differ from lane to lane: a list of its own has them."""
@@ -264,7 +271,7 @@ class Lazy:
 @dataclass(eq=False, slots=True)
 class Ranges:
     """`item`: what an iteration sees of the counter, when that is not the counter itself. `once`: an iterator over
-    the range (map, zip, enumerate, reversed), not the range."""
+    the range (map, zip, enumerate, reversed), not the range. `live`: the end as it is at each iteration."""
 
     start: Abstract
     stop: Abstract
@@ -273,6 +280,7 @@ class Ranges:
     once: bool = False
     used: bool = False
     serial: int = field(default_factory=_serials.__next__)
+    live: Callable[[], Abstract] | None = None
 
 
 @dataclass(eq=False, slots=True)

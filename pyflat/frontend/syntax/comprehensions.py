@@ -20,7 +20,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import containers, ragged
+from pyflat.frontend.space import containers, growing, ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.values import (
@@ -28,6 +28,7 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
+    BoundMethod,
     GeneratorExpression,
     GuardedUnion,
     Lazy,
@@ -45,9 +46,11 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
 
     An element whose `if` depends on lanes is a GuardedUnion between the value and UNBOUND, which reductions understand.
     """
-    first = s.space.evaluate(node.for_in.iter)
+    first = growing.as_range(s, s.space.evaluate(node.for_in.iter), node.for_in.iter)
     if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
         return lazily(s, node, first)
+    if isinstance(node, cst.ListComp) and isinstance(first, Ranges):
+        return listed(s, lazily(s, node, first), node)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
     if isinstance(node, cst.ListComp):
         return heap.new_list(s, [item for item in items if item is not UNBOUND])
@@ -185,6 +188,18 @@ def fold(s: Evaluator, value: Abstract, start: Abstract, step: Step, node: cst.C
     return s.state.locals.pop(name)
 
 
+def listed(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """A list of the elements of what `is_folded`: it grows in the loop over them."""
+    made = heap.new_list(s, [])
+    append = BoundMethod(made, "append")
+
+    def step(_: Abstract, make: Callable[[], Abstract]) -> Abstract:
+        return s.space.call(append, Arguments([make()], {}), node)
+
+    fold(s, value, NONE, step, node)
+    return made
+
+
 def _fold_range(s: Evaluator, source: Ranges, start: Abstract, step: Step, node: cst.CSTNode) -> Abstract:
     name = _accumulator(s, start)
 
@@ -207,6 +222,7 @@ def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callabl
         s.split(source, lambda one: _clause(s, clause, one, inside))
         return
     one = functools.partial(_one, s, clause, inside)
+    source = growing.as_range(s, source, clause.iter)
     if isinstance(source, Ranges):
         rolled.roll_counter(s, clause, source, lambda _, counter: one(counter))
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.space import complex_numbers, scalars, unsigned
+from pyflat.frontend.space import complex_numbers, growing, scalars, unsigned
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
@@ -103,7 +103,8 @@ class Maker:
 
     def object(self, start: Abstract, shape: ObjectShape, name: str) -> Abstract:
         ref = aliasing.empty_like(shape.cls)
-        items = self.parameters(loop_shapes.items_of(self.s, self.entry, start), shape.items, name)
+        held = loop_shapes.in_places(loop_shapes.items_of(self.s, self.entry, start), shape)
+        items = self.parameters(held, shape.items, name)
         self.owned[ref] = items if shape.keys is None else tuple(zip(shape.keys, items, strict=True))
         if shape.frozen:
             self.s.frozen.update([ref, *(loop_shapes.options(start) or [])])
@@ -218,7 +219,7 @@ class BackEdge:
     def carry_object(self, param: Ref, value: Abstract) -> None:
         own = self.owned[param]
         with self.s.build.detached() as built:
-            items = loop_shapes.items_of(self.s, self.edge.state, value)
+            items = growing.padded(loop_shapes.items_of(self.s, self.edge.state, value), own)
         _add_to_block(self.edge.block, built)
         for slot, item in zip(own, items, strict=True):
             self.carry(slot if isinstance(param, ListRef) else slot[1], item)

@@ -12,21 +12,24 @@ be written or compared by identity any more (`frozen`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import arrays, complex_numbers, scalars
+from pyflat.frontend.space import arrays, complex_numbers, growing, scalars
 from pyflat.frontend.state import aliasing
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, same_static
+from pyflat.frontend.state.kinds import alternatives, cells_of, complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
+    Cells,
     DictRef,
     GuardedUnion,
     IterRef,
@@ -222,6 +225,9 @@ class Shapes:
             cls = value.cls if isinstance(value, Seq) else tuple
             return TupleShape(cls, tuple(self.of(item, state) for item in parts))
         shape = self._of_array(value, state) or self._of_object(value, state)
+        if shape is None and any(isinstance(each, Unsigned) for each in alternatives(value)):
+            raise self.refuse("is an int of [0, 2**64) in some iterations and another number in others, in a loop that "
+                              "cannot be unrolled", help="mask it on both paths: (...) & 0xFFFFFFFFFFFFFFFF")
         if shape is None:
             raise self.refuse(f"changes between {describe(value)} and something else in a loop that cannot be unrolled")
         return shape
@@ -283,9 +289,23 @@ class Shapes:
                 return self._number(a, b) or b
             case TupleShape(), TupleShape() if a.cls is b.cls and len(a.items) == len(b.items):
                 return TupleShape(a.cls, tuple(map(self.join, a.items, b.items)))
-            case ObjectShape(), ObjectShape() if (a.cls, a.keys, len(a.items)) == (b.cls, b.keys, len(b.items)):
+            case ObjectShape(), ObjectShape() if _alike(a, b):
                 return replace(a, items=tuple(map(self.join, a.items, b.items)), frozen=a.frozen or b.frozen)
+            case ObjectShape(cls=cls), ObjectShape() if cls is list and b.cls is list and self.s.grows:
+                return self._lists(a, b)
         raise self.refuse("changes its shape in a loop that cannot be unrolled")
+
+    def _lists(self, a: ObjectShape, b: ObjectShape) -> ObjectShape:
+        """Lists of several lengths: a count, and a place for each item (`space.growing`)."""
+        rows = [_places(shape) for shape in (a, b)]
+        each = functools.reduce(self.join, [*rows[0], *rows[1]])
+        if has_objects(each):
+            raise self.refuse("is a list of lists or objects that gets more or fewer items in a loop that cannot be "
+                              "unrolled")
+        most = max(len(row) if _has_places(shape) else len(row) + growing.PLACES
+                   for shape, row in zip((a, b), rows, strict=True))
+        count = self.of(Static(0), State({}, WeakKeyDictionary()))
+        return ObjectShape(list, (TupleShape(Cells, (count, *[each] * most)),), None, a.frozen or b.frozen)
 
     def _numbers(self, a: Number | IntOrFloat, b: Number | IntOrFloat) -> Number | IntOrFloat:
         """The shape of numbers of a kernel."""
@@ -302,6 +322,32 @@ class Shapes:
         if {a, b} == {BOOL, INT}:
             raise self.refuse("is a bool in some iterations and an int in others", help="make it int(...) everywhere")
         return IntOrFloat()
+
+
+def _alike(a: ObjectShape, b: ObjectShape) -> bool:
+    """Objects whose items join one by one."""
+    sizes = [len(_places(shape)) for shape in (a, b)]
+    return (a.cls, a.keys, _has_places(a)) == (b.cls, b.keys, _has_places(b)) and sizes[0] == sizes[1]
+
+
+def _has_places(shape: ObjectShape) -> bool:
+    return len(shape.items) == 1 and isinstance(shape.items[0], TupleShape) and shape.items[0].cls is Cells
+
+
+def _places(shape: ObjectShape) -> tuple[Shape, ...]:
+    """What the items, or the places of a list that grows, have to hold."""
+    first = shape.items[0] if shape.items else None
+    return first.items[1:] if isinstance(first, TupleShape) and first.cls is Cells else shape.items
+
+
+def in_places(items: list[Abstract], shape: ObjectShape) -> list[Abstract]:
+    """The contents of a list as the shape has them: with a count and as many places."""
+    if not _has_places(shape):
+        return items
+    cells = cells_of(items)
+    row = list(cells.items) if cells is not None else [Static(len(items)), *items]
+    row += [zero(each) for each in _places(shape)[len(row) - 1:]]
+    return [Seq(Cells, tuple(row))]
 
 
 def _parts_of_number(shape: Number | IntOrFloat) -> tuple[Width, Width]:

@@ -15,7 +15,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import containers, memories
+from pyflat.frontend.space import containers, growing, memories
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Nest, Scope
 from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static, View
@@ -49,6 +49,8 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
         return
     if isinstance(source, View):
         source = memories.rows(s, source, node)
+    if s.loops != "unroll":
+        source = growing.as_range(s, source, node.iter, live=True)
     if isinstance(source, Ranges):
         _roll_or_refuse(s, node, s.refuse(
             "flatten/iterable-not-static" if s.loops == "unroll" else "flatten/while-unbounded",
@@ -109,13 +111,25 @@ def _rolled_if_possible(s: Evaluator, node: cst.For, known: range, inside: int) 
     why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
                    help="loops=\"unroll\" makes it straight-line code")
     try:
-        _roll_nest(s, node, known, inside)
+        with _lists_of_one_length(s):
+            _roll_nest(s, node, known, inside)
     except FlattenError:
         undo()
         return False
     if s.rolled is None:
         s.rolled = why
     return True
+
+
+@contextmanager
+def _lists_of_one_length(s: Evaluator) -> Iterator[None]:
+    """A loop that could be unrolled as well stays one only where no list grows in it: unrolled, a list may have any
+    number of items."""
+    grows, s.grows = s.grows, False
+    try:
+        yield
+    finally:
+        s.grows = grows
 
 
 def _roll_nest(s: Evaluator, node: cst.For, known: range, inside: int) -> None:
@@ -217,7 +231,8 @@ def execute_while(s: Evaluator, node: cst.While) -> None:
     undo = checkpoint(s)
     if s.loops == "masked":
         try:
-            _roll_while(s, node)
+            with _lists_of_one_length(s):
+                _roll_while(s, node)
             return
         except FlattenError:
             undo()

@@ -36,7 +36,7 @@ from pyflat.frontend.state.values import (
     Unavailable,
     next_serial,
 )
-from pyflat.frontend.syntax import loop_shapes
+from pyflat.frontend.syntax import loop_lists, loop_shapes
 from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned
 from pyflat.frontend.syntax.loop_shapes import NoShape, Shape, Shapes
 from pyflat.ir.build import const, undefined
@@ -95,13 +95,13 @@ def roll_counter(s: Evaluator, node: cst.CSTNode, bounds: Ranges, each: Callable
         s.use_up(bounds, node)
     s.counter += 1
     hidden = f"range {s.counter}"
-    stop = bounds.stop
     step = bounds.step
 
     def body(scope: LoopScope) -> None:
         counter = s.state.locals[hidden]
         if isinstance(bounds.start, Static) and isinstance(counter, Param):
             s.facts.append((Op("ge" if step > 0 else "le", (counter, const(bounds.start.value)), BOOL), True))
+        stop = bounds.stop if bounds.live is None else bounds.live()
         go = s.space.truth(num.compare(s, "lt" if step > 0 else "gt", counter, stop))
         if isinstance(go, Static):
             if not go.value:
@@ -170,6 +170,10 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
         for place, param in params.items():
             _write(start, place, param)
         start.heap.update(owned)
+        if grown := loop_lists.grow(s, entry, start, scope.again.edges, owned, node):
+            kinds = {place: shape for place, shape in kinds.items() if isinstance(place, str) or place[0] not in grown}
+            forget()
+            continue
         if not _widen(s, scope.again.edges, start, kinds, owned, node):
             _close_loop(s, node, scope, params, inits, items, entry, owned)
             numbers = _numbers_of_hidden(entry)

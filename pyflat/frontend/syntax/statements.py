@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import arrays, containers, memories, operators, routines, scratch
+from pyflat.frontend.space import arrays, containers, growing, memories, operators, routines, scratch
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -19,6 +19,7 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
+    BoundMethod,
     Caught,
     GuardedUnion,
     ListRef,
@@ -180,6 +181,9 @@ def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cs
     if in_place is not None:
         return lookup.call_method(s, in_place, [old, value], node)
     if isinstance(old, ListRef):
+        if opcode == "add" and (growing.is_growing(s, old) or growing.is_growing(s, value)):
+            s.space.call(BoundMethod(old, "extend"), Arguments([value], {}), node)
+            return old
         if opcode == "add":
             added = containers.items_or_gaps(s, value, node)
             heap.rewrite(s, old, (*heap.contents_with_gaps(s, old, node), *added), node)

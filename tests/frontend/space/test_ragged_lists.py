@@ -392,13 +392,6 @@ def REFUSED_returned(x):
     return [v for v in (x, 1.0) if v > 0]
 
 
-def REFUSED_grows_in_a_loop_of_lanes(x):
-    values = []
-    for i in range(int(x) if abs(x) < 10 else 3):
-        values.append(i)
-    return values[-1]
-
-
 ALL = [fn for name, fn in list(globals().items()) if isinstance(fn, FunctionType) and fn.__module__ == __name__ and name[0] != "_"]
 REFUSED = [fn for fn in ALL if fn.__name__.startswith("REFUSED_")]
 

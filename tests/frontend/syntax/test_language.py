@@ -716,7 +716,7 @@ def string_of_lane(x: float) -> int:
 
 
 def lane_as_key(n: int) -> int:
-    return {1: 10, 2: 20}.get(n, 0) + len([0] * n)
+    return {1: 10, 2: 20}.get(n, 0) + len((0,) * n)
 
 
 def large_constant(n: int) -> int:

@@ -1,0 +1,66 @@
+"""Lists that get more or fewer items in a loop that stays a loop become ones that grow (`space.growing`).
+
+What is found at a back edge, a list with another number of items than before the iteration, is put right before the
+loop: there the list gets a count and its places, and the body is built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyflat.frontend.space import growing
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import alternatives, cells_of
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    Contents,
+    IncomingEdge,
+    ListRef,
+    Ref,
+    State,
+    Static,
+)
+from pyflat.frontend.syntax.loop_parameters import Owned
+
+
+def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge], owned: Owned, node: Any) -> set[Ref]:
+    """Lists of `entry` that the edges have made longer or shorter get places there: which they are."""
+    found: set[Ref] = set()
+    for ref, before in start.heap.items():
+        if type(ref) is not ListRef or ref in owned or ref not in entry.heap:
+            continue
+        if cells_of(before) is not None:
+            _put_in_places(edges, ref, before)
+            continue
+        changed = [after for edge in edges if _other_length(after := edge.state.heap.get(ref, before), before)]
+        if changed and s.grows and before is not CONFLICT:
+            entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(entry.heap[ref], changed), node)
+            found.add(ref)
+    return found
+
+
+def _other_length(after: Contents, before: Contents) -> bool:
+    return after is not CONFLICT and (len(after) != len(before) or heap.has_gaps(after))
+
+
+def _put_in_places(edges: Sequence[IncomingEdge], ref: ListRef, before: Contents) -> None:
+    """A list that was made anew, as `xs[:] = []` does, goes on in the places that it has."""
+    for edge in edges:
+        after = edge.state.heap.get(ref, before)
+        if after is not CONFLICT and not heap.has_gaps(after):
+            edge.state.heap[ref] = tuple(growing.padded(list(after), before))
+
+
+def _sample(before: Contents, changed: Sequence[Contents]) -> Abstract:
+    """An item of the list: the kind of what its places will have."""
+    for contents in (*changed, before):
+        cells = cells_of(contents)
+        for item in reversed(contents if cells is None else cells.items[1:]):
+            for each in alternatives(item):
+                if each is not UNBOUND:
+                    return each
+    return Static(0)
