@@ -90,7 +90,7 @@ def kind_of(value: Abstract) -> Kind | None:
 
 
 def require_plain(s: Evaluator, value: Any, node: cst.CSTNode | None = None) -> None:
-    """Subclasses of ndarray have arithmetic and items of their own: masks that would be dropped, products of matrices."""
+    """Subclasses of ndarray have operators and items of their own: products of matrices, masks that would be lost."""
     if not isinstance(value, np.ndarray) or type(value) in _PLAIN:
         return
     cls = type(value)

@@ -105,7 +105,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
         case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
         case ListRef() | DictRef():
-            items = s.state.heap[value]
+            items = heap.contents_with_gaps(s, value)  # refused where the paths before left it in different shapes
             return ragged.is_filled(s, items) if ragged.is_ragged(s, value) else Static(bool(items))
         case GuardedUnion():
             joined = s.split(value, lambda v: truth(s, v))
