@@ -1,7 +1,7 @@
 """Random kernels against their originals: `python -m benchmarks.kernels --programs 20000 --seed 0 --target numpy`.
 
-Each kernel is called with several sets of arguments, twice with each, and compared in all that a caller can see: bits
-of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
+Each kernel is called with several sets of arguments, three times with each, and compared in all that a caller can see:
+bits of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
 refusal, counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when
 a difference was found.
 """
@@ -32,6 +32,7 @@ class Totals:
     sets: int = 0
     raising: int = 0
     warning: int = 0
+    vain: int = 0
     failures: int = 0
     reasons: collections.Counter[str] = field(default_factory=collections.Counter)
     """The first refusal of each kernel that had one."""
@@ -43,6 +44,7 @@ class Totals:
         self.sets += outcome.sets
         self.raising += outcome.raising
         self.warning += outcome.warning
+        self.vain += outcome.vain
         self.failures += bool(outcome.failures)
         self.reasons.update(outcome.refusals[:1])
 
@@ -50,7 +52,7 @@ class Totals:
         sets = max(1, self.sets)
         return (f"{self.kernels:,} kernels in {seconds:.0f} s ({self.kernels / max(seconds, 1e-9):.1f}/s), "
                 f"{self.sets:,} sets of arguments compared ({self.raising / sets:.0%} raise, "
-                f"{self.warning / sets:.0%} warn); "
+                f"{self.warning / sets:.0%} warn, {self.vain / sets:.1%} run the original without need); "
                 f"refused {self.refused:,} ({self.refused / max(1, self.kernels):.1%}); left out as slow {self.slow}; "
                 f"failures {self.failures}")
 

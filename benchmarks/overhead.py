@@ -91,6 +91,44 @@ def goals() -> Iterator[tuple[str, float, float]]:
     yield from _numpy()
     yield from _ways()
     yield from _many()
+    yield from _kernels()
+
+
+def smooth(a: Any, out: Any) -> None:
+    for i in range(1, len(a) - 1):
+        out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
+
+
+def total(a: Any) -> Any:
+    s = 0.0
+    for x in a:
+        s += x
+    return s
+
+
+def doubled(a: Any) -> Any:
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        out[i] = 2.0 * a[i]
+    return out
+
+
+def _kernels() -> Iterator[tuple[str, float, float]]:
+    """Kernels over 16 elements, beside numba.njit."""
+    import numba
+
+    runs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+    a = np.linspace(0.0, 1.0, 16)
+    for function, arguments in ((smooth, (a, np.zeros(16))), (total, (a,)), (doubled, (a,))):
+        runs[f"{function.__name__} njit"] = numba.njit(function), arguments
+        runs[f"{function.__name__} twin"] = pyflat.twin(function, target="numba"), arguments
+    for run, arguments in runs.values():
+        for _ in range(3):
+            run(*arguments)
+    taken = taking_turns(runs)
+    for name in ("smooth", "total", "doubled"):
+        njit, own = taken[f"{name} njit"], f"njit ({taken[f'{name} njit'] / MICRO:.2f} µs) + 0.5 µs"
+        yield f"call of a kernel, {name}, 16 elements: {own}", taken[f"{name} twin"], njit + 0.5 * MICRO
 
 
 def _numba() -> Iterator[tuple[str, float, float]]:

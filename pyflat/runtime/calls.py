@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import CellType
 from typing import Any
 
@@ -113,7 +114,8 @@ class Caller:
         if others := containers.find(self.parameters, args, kwargs, options.static):
             return containers.call(self, others, args, kwargs, options, twin, out, part)
         if self.kernels.takes(args, kwargs, options):
-            return self.kernels(args, kwargs, options, out)
+            learn = None if twin is None else partial(self.plans.learn_kernel, self, options, twin)
+            return self.kernels(args, kwargs, options, out, learn)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
             coded = word_call(self, texts, args, kwargs, options, out, part)
             if coded is not None:

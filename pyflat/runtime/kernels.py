@@ -12,9 +12,10 @@ import dis
 import logging
 import os
 import re
+import time
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -74,18 +75,27 @@ class RunnableKernel(Protocol):
     def version(self, _: bool, /) -> Any: ...
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
             ) -> tuple[str, list[Any], dict[str, Any]]: ...
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
+               ) -> Callable[..., Any] | None: ...
 
 
-@dataclass(frozen=True)
-class _Version:
+@dataclass(eq=False)
+class Version:
     kernel: Kernel
     compiled: RunnableKernel
     saved: SavedArrays = field(default_factory=SavedArrays)
+    runs: int = 0
+    """That met nothing."""
 
     @cached_property
     def undone(self) -> tuple[str, ...]:
         """The arguments that a run may have to put back."""
         return self.kernel.undone(in_order=self.compiled.in_order)
+
+
+Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
+"""What learns from a call that met nothing: its version, its arguments, the seconds that it took, and whether warnings
+count."""
 
 
 def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> bool:
@@ -110,8 +120,8 @@ class Kernels:
 
     def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None]):
         self.callee, self.parameters, self._count = callee, parameters, count
-        self._versions: OrderedDict[Any, _Version] = OrderedDict()
-        self.latest: _Version | None = None
+        self._versions: OrderedDict[Any, Version] = OrderedDict()
+        self.latest: Version | None = None
         """The one that was made last."""
 
     def roles(self, options: Options) -> dict[str, str]:
@@ -141,7 +151,9 @@ class Kernels:
         pairs = [*zip(self._own_names, args, strict=False), *kwargs.items()]
         return any(name in roles and name not in options.static and _may_be_array(value) for name, value in pairs)
 
-    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, out: Any = None) -> Any:
+    def __call__(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, out: Any = None,
+                 learn: Learn | None = None) -> Any:
+        """A call; `learn` may find a shorter way for calls like this one."""
         if out is not None:
             raise TypeError(f"{self.parameters.name}() got an unexpected keyword argument 'out': a kernel over arrays "
                             f"writes into its arguments; twin.gufunc of a twin with signature= takes out=")
@@ -152,7 +164,7 @@ class Kernels:
         arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
         version = self._version(given, arrays, options)
         self._require_writable(version.kernel, given)
-        return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs))
+        return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs), learn)
 
     @property
     def disabled(self) -> bool:
@@ -208,7 +220,7 @@ class Kernels:
                              f"or pass an array like those that will come")
         return dtype.type(0).item() if isinstance(value, str) or value in (bool, int, float) else dtype.type(0)
 
-    def latest_for(self, options: Options) -> _Version | None:
+    def latest_for(self, options: Options) -> Version | None:
         """The one that was made last for this target."""
         return next((made for key, made in reversed(self._versions.items()) if key[0] == options.target), None)
 
@@ -221,7 +233,7 @@ class Kernels:
         return ValueError(f"{method}: {self.parameters.name} is a kernel over arrays, which has no lanes; {instead}")
 
     # --- versions
-    def version(self, given: Mapping[str, Any], options: Options) -> _Version:
+    def version(self, given: Mapping[str, Any], options: Options) -> Version:
         """The version for calls with these arguments. Raises FlattenError."""
         return self._version(given, {n: _array(n, value) for n, value in given.items() if _is_array(value)}, options)
 
@@ -234,7 +246,7 @@ class Kernels:
         self._require_writable(version.kernel, given)
         return lambda bound, args, kwargs: self._run(version, bound, bound, lambda: self.original(args, kwargs))
 
-    def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> _Version:
+    def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
         key = (options.target, tuple(described.items()), layouts)
@@ -251,11 +263,11 @@ class Kernels:
             self.latest = made
             return made
 
-    def shown(self, name: str, kinds: str | Sequence[str] | None, options: Options) -> _Version:
+    def shown(self, name: str, kinds: str | Sequence[str] | None, options: Options) -> Version:
         """A version to look at: for these kinds, or the one that was made last. ValueError where there is none."""
         if kinds is None and self.latest is not None:
             kernel = self.latest.kernel
-            return self.latest if options.target == name else _Version(kernel, _having_kernels(name).kernel(
+            return self.latest if options.target == name else Version(kernel, _having_kernels(name).kernel(
                 kernel, _examples(kernel.arguments)))
         if kinds is None:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
@@ -263,14 +275,14 @@ class Kernels:
         described = _parsed(kinds, list(self.parameters.names))
         return self._made(described, _examples(described), name)
 
-    def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> _Version:
+    def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> Version:
         from pyflat.frontend.kernels import specialise_kernel
         from pyflat.passes import pipelines
 
         target = _having_kernels(name)
         kernel = specialise_kernel(self.callee.function, described)
         kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
-        return _Version(kernel, target.kernel(kernel, arrays))
+        return Version(kernel, target.kernel(kernel, arrays))
 
     def _described(self, given: Mapping[str, Any], arrays: Mapping[str, Any], static: Sequence[str]
                    ) -> dict[str, Argument]:
@@ -303,8 +315,8 @@ class Kernels:
                                  f"np.array({name}) is a copy that it may write into")
 
     # --- running
-    def _run(self, version: _Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
-             original: Callable[[], Any]) -> Any:
+    def _run(self, version: Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
+             original: Callable[[], Any], learn: Learn | None = None) -> Any:
         kernel, errors = version.kernel, np.geterr()
         if kernel.in_c_order:
             _require_order(kernel, given)
@@ -312,9 +324,13 @@ class Kernels:
             self._count(0, 1, 0)
             return original()
         kept = version.saved.save(arguments, version.undone)
-        watch = any(how != "ignore" for how in errors.values())
+        watch, start = any(how != "ignore" for how in errors.values()), time.perf_counter()
         state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
-        if state in ("warning", "wraps"):
+        if state == "done":
+            version.runs += 1
+            if learn is not None and version.runs > 1:  # the first has compiled
+                learn(version, given, time.perf_counter() - start, watch)
+        elif state in ("warning", "wraps"):
             put_back(arguments, kept)
             state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
         self._count(0, int(state != "done"), 0)

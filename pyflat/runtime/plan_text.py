@@ -185,9 +185,9 @@ class Recipe:
     kept: object
 
     def plan(self) -> Plan:
-        """The function of a value for each parameter and `out`, None where it gives up."""
+        """The function of a value for each parameter and `out`, Ellipsis where it gives up."""
         head = ", ".join([*self.parameters.names, f"{OURS}out" if self.parameters.takes_out else "out"])
-        return self._made([f"def plan({head}):"], "return None", {})
+        return self._made([f"def plan({head}):"], "return ...", {})
 
     def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """The method `__call__` of a twin; it gives up with `otherwise(self, (a value for each parameter), more

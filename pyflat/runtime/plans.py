@@ -32,6 +32,7 @@ from pyflat.targets import threads
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
     from pyflat.runtime.compiled import Built
+    from pyflat.runtime.kernels import Version
     from pyflat.runtime.plan_text import Recipe
     from pyflat.runtime.settings import Options, Settings
 
@@ -56,7 +57,8 @@ class Entry:
     def __init__(self, options: Options) -> None:
         self.options = options
         self.recipe: Recipe | None = None
-        self.built: Built | None = None
+        self.built: object = None
+        """What makes the calls."""
         self.hits = 0
         self.missed = True
         """Something was not as expected: the plan has to be made again."""
@@ -69,13 +71,13 @@ class Entry:
 
     def on_one_thread(self, lanes: int) -> bool:
         """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
-        parallel, split = self.options.parallel, self.built.split if self.built is not None else None
+        parallel, split = self.options.parallel, getattr(self.built, "split", None)
         if parallel is False or split is None:
             return True
         short = parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
         return short or threads.limit() < 2  # which asks the system, and takes microseconds
 
-    def is_due(self, built: Built, calls: int) -> bool:
+    def is_due(self, built: object, calls: int) -> bool:
         """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again
         and again waits for twice as many calls each time."""
         if self.built is built:
@@ -91,9 +93,9 @@ class Entry:
         self.recipe, self._plan = recipe, None
 
     def __call__(self, given: tuple[Any, ...], out: Any) -> Any:
-        """The result of a call, None where the plan does not make it."""
+        """The result of a call, Ellipsis where the plan does not make it."""
         if self.recipe is None or self.missed:
-            return None
+            return ...
         return self.made(self.recipe)(*given, out)
 
     def made(self, recipe: Recipe) -> Plan:
@@ -130,16 +132,16 @@ class Plans:
         self.others: tuple[Entry, ...] = ()
 
     def find(self, twin: Planned, given: tuple[Any, ...], out: Any) -> Any:
-        """The result of another plan than the first, None where none of them makes this call. `given` has a value for
-        each parameter."""
+        """The result of another plan than the first, Ellipsis where none of them makes this call. `given` has a value
+        for each parameter."""
         for entry in self.others:
             found = entry(given, out)
-            if found is not None:
+            if found is not ...:
                 entry.hits += 1
                 if entry.hits >= PROMOTED and entry.hits & (entry.hits - 1) == 0:  # classes must not change for ever
                     self._install(twin, entry)
                 return found
-        return None
+        return ...
 
     def learn(
         self, caller: Caller, arguments: Mapping[str, Any], built: Built, options: Options, twin: Planned
@@ -151,8 +153,29 @@ class Plans:
         if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
         key = plan_text.key_of(parameters.names, [arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
-        if key is None:
+        if key is not None:
+            self._take(caller, key, built, options, twin,
+                       lambda entry: plan_text.recipe(caller, key, built, twin.settings, entry))
+
+    def learn_kernel(
+        self, caller: Caller, options: Options, twin: Planned, version: Version, arguments: Mapping[str, Any],
+        seconds: float, watch: bool
+    ) -> None:
+        """The same for a call of a kernel (`pyflat.runtime.kernels`), which took so many seconds; `watch`: warnings
+        count."""
+        from pyflat.runtime import kernel_plans
+
+        parameters = caller.parameters
+        if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
+        given = {name: arguments.get(name, NOT_GIVEN) for name in parameters.names}
+        key = kernel_plans.key_of(version, given, options, watch)
+        self._take(caller, key, version, options, twin, lambda entry: kernel_plans.recipe(
+            caller, version, given, twin.settings, entry, seconds, watch))
+
+    def _take(self, caller: Caller, key: tuple[Any, ...], built: object, options: Options, twin: Planned,
+              recipe: Callable[[Entry], Recipe | None]) -> None:
+        """Make the plan with this key, where it is due."""
         entry = self._entries.get(key)
         if entry is None:
             while len(self._entries) >= MAX_PLANS:
@@ -160,7 +183,7 @@ class Plans:
             entry = self._entries[key] = Entry(options)
         if not entry.is_due(built, caller.stats.calls):
             return
-        entry.prepare(plan_text.recipe(caller, key, built, twin.settings, entry))
+        entry.prepare(recipe(entry))
         if entry.recipe is None:
             entry.missed = True
         elif self._first in (None, entry) or self._first not in self._entries.values():
@@ -178,7 +201,7 @@ class Plans:
         """What the first plan gives up with: a value for each parameter, arguments beyond these, and `out=`."""
 
         def general(twin: Planned, given: tuple[Any, ...], more: tuple[Any, ...], out: Any = None) -> Any:
-            if not more and (found := self.find(twin, given, out)) is not None:
+            if not more and (found := self.find(twin, given, out)) is not ...:
                 return found
             first = given[: parameters.positional]
             count = next((k for k, value in enumerate(first) if value is NOT_GIVEN), len(first))

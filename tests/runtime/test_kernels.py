@@ -334,3 +334,18 @@ def test_a_scalar_function_has_no_kernel_to_show():
     with pytest.raises(ValueError, match="no kernel over arrays"):
         pyflat.twin(double).show(stage="kernel")
 
+
+
+def weighted(a, *more, k=2.0, **named):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * k
+    return s + len(more) + named.get("shift", 0.5)
+
+
+@TARGETS
+@pytest.mark.parametrize(("more", "named"), [((), {}), ((1.0,), {}), ((), {"k": 3.0}), ((), {"shift": 4.0})])
+def test_what_is_left_out_has_its_default_and_no_original_runs(target, more, named):
+    twin = pyflat.twin(weighted, target=target)
+    assert twin(np.arange(5.0), *more, **named) == weighted(np.arange(5.0), *more, **named)
+    assert twin.stats.replayed == 0

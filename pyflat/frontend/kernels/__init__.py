@@ -21,8 +21,9 @@ from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, width_rules
 from pyflat.frontend.space.routines import depends_on_order
 from pyflat.frontend.space.scratch import AdoptError
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.guards import Guards
-from pyflat.frontend.state.values import Abstract, MemoryRef, State
+from pyflat.frontend.state.values import Abstract, MemoryRef, State, Static
 from pyflat.frontend.state.widths import Model, Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
@@ -109,7 +110,7 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
     params: list[Param] = []
     with room_to_recurse(function), closing(s):
         captured = capture(function)
-        bound = _bind(s, arguments, params)
+        bound = _bind(s, function, arguments, params)
         s.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
@@ -132,7 +133,23 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
                   s.widths.models)
 
 
-def _bind(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Param]) -> dict[str, Abstract]:
+def _bind(s: PythonEvaluator, function: types.FunctionType, arguments: Mapping[str, Argument], params: list[Param]
+          ) -> dict[str, Abstract]:
+    """The parameters: those that are given, and the defaults of the others."""
+    bound = _given(s, arguments, params)
+    for name, parameter in lookup.signature_of(function).parameters.items():
+        if name in bound:
+            continue
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            bound[name] = Static(())
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            bound[name] = heap.new_dict(s, {})
+        else:
+            bound[name] = lookup.default_value(s, parameter.default)
+    return bound
+
+
+def _given(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[Param]) -> dict[str, Abstract]:
     bound: dict[str, Abstract] = {}
     shared: dict[int, MemoryRef] = {}
     for name, argument in arguments.items():

@@ -20,8 +20,8 @@ import numpy as np
 from pyflat.frontend.kernels.results import NumberResult, TupleResult
 from pyflat.functions import libm
 from pyflat.targets.numba.jit import compile_ir, processor
-from pyflat.targets.numba.kernels.emit import Slot
 from pyflat.targets.numba.kernels.engine import NumbaKernel
+from pyflat.targets.numba.kernels.frame import Slot
 
 PART = 512
 """So many calls are done again where one of them meets something."""

@@ -74,6 +74,8 @@ class Outcome:
     """Sets of arguments that were compared."""
     raising: int = 0
     warning: int = 0
+    vain: int = 0
+    """Sets of arguments with which the original runs, though it neither raises nor warns."""
     slow: bool = False
 
 
@@ -154,7 +156,7 @@ def watch(call: Run, arguments: tuple[Any, ...], mode: str, path: str) -> Seen:
 
 
 def check_kernel(kernel: Kernel, target: str, ignored: Sequence[str] = (), limit: float = 60.0) -> Outcome:
-    """Compare on every set of arguments, twice in a row; `ignored` are parts that may differ."""
+    """Compare on every set of arguments, three times in a row (the third call has a plan); `ignored` are parts that may differ."""
     outcome = Outcome()
     with loaded(kernel.source) as original:
         twin = pyflat.twin(original).with_options(target=target)
@@ -179,8 +181,8 @@ def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome
     except Slow:
         outcome.slow = True
         return
-    before = len(outcome.refusals)
-    for call in (1, 2):
+    before, replayed = len(outcome.refusals), _replayed(twin)
+    for call in (1, 2, 3):
         try:
             with time_limit(limit):
                 got = watch(twin, inputs.arguments(), inputs.mode, path)
@@ -203,6 +205,11 @@ def compare(original: Run, twin: Run, inputs: Inputs | Written, outcome: Outcome
         outcome.sets += 1
         outcome.raising += expected.error is not None
         outcome.warning += bool(expected.warned)
+        outcome.vain += not expected.error and not expected.warned and _replayed(twin) > replayed
+
+
+def _replayed(twin: Run) -> int:
+    return int(getattr(getattr(twin, "stats", None), "replayed", 0))
 
 
 def refusal(error: FlattenError) -> str:

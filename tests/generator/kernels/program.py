@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.generator.kernels.columns import columns
@@ -54,14 +55,35 @@ def generate(seed: int) -> Kernel:
     if not any(p.is_array for p in params):
         params = (*params, Param(arrays[0].name, arrays[0].dims, arrays[0].dtype))
     body = [*(f"{p.name}_size = {p.name}.size" for p in params if p.is_array and not _used_as_array(p.name, body)), *body]
-    head = f"def main({', '.join(p.name for p in params)}):"
+    defaults = _defaults(seed, params)
+    head = f"def main({', '.join(p.name + defaults.get(p.name, '') for p in params)}):"
     texts = [*scope.tables.values(), *scope.helpers.values(), "\n".join([head, *indented(body)]) + "\n"]
     source = "import math\n\nimport numpy as np\n\n\n" + "\n\n".join(texts)
     written = _written(source)
     params = tuple(Param(p.name, p.dims, p.dtype, p.number, p.of, p.name in written) for p in params)
     inputs = [draw_inputs(r, params, scope.deepest[0], None, wide=wide)]
     inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame, wide=wide) for _ in range(SETS - 1)]
-    return Kernel(seed, source, tuple(inputs))
+    return Kernel(seed, source, tuple(_shortened(seed, inputs, defaults)))
+
+
+def _defaults(seed: int, params: Sequence[Param]) -> dict[str, str]:
+    """The defaults of some of the last parameters."""
+    r, found = Random(f"defaults {seed}"), dict[str, str]()
+    for param in reversed(params):
+        if param.number not in ("int", "float") or r.random() < 0.5:
+            break
+        found[param.name] = "=" + r.choice(("2", "3", "-1") if param.number == "int" else ("0.5", "-1.25", "2.0"))
+    return found
+
+
+def _shortened(seed: int, inputs: Sequence[Inputs], defaults: Mapping[str, str]) -> Iterator[Inputs]:
+    """Sets of arguments that leave some of those to their defaults."""
+    r = Random(f"left out {seed}")
+    for one in inputs:
+        given, left = list(one.given), r.randint(0, len(defaults))
+        for at in range(len(given) - left, len(given)):
+            given[at] = f"{given[at][0]}_", given[at][1]
+        yield replace(one, given=tuple(given))
 
 
 def _used_as_array(name: str, body: Lines) -> bool:

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
+from pyflat.frontend.callables import NOT_GIVEN
 from pyflat.frontend.kernels import Kernel
 from pyflat.frontend.kernels.results import names
 from pyflat.functions import libm
 from pyflat.functions.locks import translating
-from pyflat.ir.memory import ArrayArgument, overlaps_itself
-from pyflat.ir.types import BOOL, FLOAT, MEMORY
+from pyflat.ir.loops import all_ops
+from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
+from pyflat.ir.shape import Fixed, Leaf
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
-from pyflat.targets.numba.kernels.emit import (
-    CONTIGUOUS,
-    ENTRY,
-    FAULTED,
-    OVERLAPPING,
-    ROWS,
-    STRIDED,
-    WARNED,
-    KernelCode,
-    argument_slots,
-)
+from pyflat.targets.numba.kernels.boxed import ARRAY, INTEGER, RAW, SAME, TRUTH, Given, address_of, boxed
+from pyflat.targets.numba.kernels.emit import KernelCode
+from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, argument_slots
+from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
@@ -50,9 +46,9 @@ class _Call:
     raised: int = 0
 
     def keep(self, array: Any) -> int:
-        address = array.ctypes.data or id(array)
+        address = address_of(array) or id(array)
         self.made[address] = array
-        return int(address)
+        return address
 
 
 class _Calls:
@@ -75,7 +71,7 @@ class _Calls:
         call = self._open[number]
         dtype, rank = call.sites[site >> 1]
         try:
-            extents = tuple((ctypes.c_int64 * rank).from_address(shape)) if rank else ()
+            extents = _extents(rank).from_address(shape)[:] if rank else ()
             return call.keep((np.zeros if site & 1 else np.empty)(extents, dtype))
         except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
             call.errors.append(error)
@@ -104,6 +100,11 @@ class _Calls:
             clear(_WATCHED)
 
 
+@cache
+def _extents(rank: int) -> Any:
+    return ctypes.c_int64 * rank
+
+
 _calls = _Calls()
 
 
@@ -120,9 +121,33 @@ class _Code:
         self.call = _PROTOTYPE(self.machine.address)
         self.kept = sum(code.kept)
         """Numbers behind the results that mean nothing."""
-        dtypes = {name: place.dtype for name, place in code.places.items()}
+        dtypes = {name: place.dtype for name, place in code.places.of.items()}
         self.sites = [routine_site(op, dtypes) if op.opcode == "routine" else (op.attr("dtype"), len(op.args) - 1)
                       for op in code.sites]
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """Calls of a kernel that has arrays made: where they are takes the place of its last numbers."""
+
+    call: Callable[..., Any]
+    sites: Sequence[Any]
+    returned: Sequence[str]
+
+    def __call__(self, *arguments: Any) -> Any:
+        number = _calls.open(self.sites, watch=False)
+        try:
+            found = self.call(*arguments, number)
+        finally:
+            met = _calls.close(number)
+        if met.errors:
+            raise met.errors[0]
+        if not self.returned or found is NotImplemented or found is ...:
+            return found
+        if type(found) is int:
+            return met.made[found]
+        first = len(found) - len(self.returned)
+        return *found[:first], *[met.made[address] for address in found[first:]]
 
 
 class NumbaKernel:
@@ -137,6 +162,7 @@ class NumbaKernel:
         self.returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
         self.kinds = [kind for kind in kernel.function.result_kinds if kind is not MEMORY]
         self._versions: dict[bool, _Code] = {}
+        self._sites = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
 
     def version(self, careful: bool) -> _Code:
         with translating:
@@ -170,6 +196,36 @@ class NumbaKernel:
         return "done", self._numbers(results), {
             name: met.made[address] for name, address in zip(self.returned, addresses, strict=False)}
 
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
+               ) -> Callable[..., Any] | None:
+        """A function of arguments like these that runs the kernel at once: it gives the numbers of the result, alone or
+        as a tuple, and the arrays made; NotImplemented where the arguments are of other types; Ellipsis for what the
+        original is to say. None where there is none. `saved`: arrays to put back then; `release`: it takes long."""
+        if any(site.opcode == "routine" for site in self._sites):
+            return None
+        arguments = [self._given(name, value, name in saved) for name, value in given.items()]
+        if None in arguments:
+            return None
+        code = self.version(False)
+        call = boxed(code.machine.address, [each for each in arguments if each is not None], len(self.slots),
+                     [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watch, release=release, kept=code)
+        if call is None or not self._sites:
+            return call
+        return _Making(call, code.sites, self.returned)
+
+    def _given(self, name: str, value: Any, saved: bool) -> Given | None:
+        argument = self.kernel.arguments.get(name)
+        match argument:
+            case ArrayArgument() if self.layouts[name] == CONTIGUOUS and value.dtype is np.dtype(value.dtype.str):
+                return Given(ARRAY, value.dtype, argument.rank, name in self.kernel.written, saved)
+            case ScalarArgument() if type(value) in (np.float64, np.int64):
+                return Given(RAW, type(value))
+            case Leaf():
+                return Given({FLOAT: RAW, INT: INTEGER, BOOL: TRUTH}[argument.kind], type(value))
+            case None | Fixed() if value is NOT_GIVEN or value is None or type(value) in (str, bool, int, float):
+                return Given(SAME, value)
+        return None
+
     def _block(self, arguments: Mapping[str, Any]) -> Any:
         block = np.empty(max(len(self.slots), 1), np.int64)
         floats = block.view(np.float64)
@@ -177,7 +233,7 @@ class NumbaKernel:
             value = arguments[slot.name]
             match slot.what:
                 case "pointer":
-                    block[number] = value.ctypes.data
+                    block[number] = address_of(value)
                 case "extent":
                     block[number] = value.shape[slot.axis]
                 case "stride":

@@ -237,7 +237,7 @@ def write_fused(code: KernelCode, fusion: Fusion) -> None:
     first = reduce(lambda x, y: b.select(b.icmp_signed("<", x, y), x, y), steps[0])
     last = reduce(lambda x, y: b.select(b.icmp_signed(">", x, y), x, y), steps[1])
     for name, rows in fusion.rings.items():
-        code.places[name].ring = rows
+        code.places.of[name].ring = rows
     with counted(b, last, start=first) as step:
         for part, (lower, upper) in zip(fusion.parts, ranges, strict=True):
             row = b.sub(step, i64(part.behind), flags=["nsw"])
@@ -247,4 +247,4 @@ def write_fused(code: KernelCode, fusion: Fusion) -> None:
             with b.if_then(runs):
                 code.items(part.loop.body[2:])
     for name in fusion.rings:
-        code.places[name].ring = 0
+        code.places.of[name].ring = 0

@@ -357,7 +357,6 @@ class Gang:
     # --- memory
     def _address(self, op: Op) -> Any:
         """Where the element of the first lane is."""
-        place = self.code.places[op.attr("array")]
         *rows, last = places(op)
         form = linear(last)
         assert form is not None
@@ -365,11 +364,11 @@ class Gang:
         for value, factor in form[0].items():
             term = self.first if value is self.plan.counted.iv else self.code.lane(value).value
             number = self.b.add(number, term if factor == 1 else self.b.mul(term, i64(factor)))
-        return self.code.address(place, [*map(self.code.lane, rows), Lane(self.code.e, INT, number)])
+        return self.code.places.address(op.attr("array"), [*map(self.code.lane, rows), Lane(self.code.e, INT, number)])
 
     def _elements(self, op: Op) -> tuple[str, ir.Type, list[Any], int]:
-        dtype = self.code.places[op.attr("array")].dtype
-        element, size = self.code.element(dtype)
+        dtype = self.code.places.of[op.attr("array")].dtype
+        element, size = self.code.places.element(dtype)
         address = self._address(op)
         addresses = [element_at(self.b, address, i64(r * self.e.width), element) for r in self.registers]
         return dtype, self.e.widened(element), addresses, size
@@ -383,19 +382,20 @@ class Gang:
             self.b.store(value, place, align=8)
 
     def _gather(self, op: Op) -> None:
-        dtype = self.code.places[op.attr("array")].dtype
-        element, size = self.code.element(dtype)
+        dtype = self.code.places.of[op.attr("array")].dtype
+        element, size = self.code.places.element(dtype)
         type_ = self.e.widened(element)
         name = f"llvm.masked.gather.{suffix(type_)}.v{self.e.width}p0"
         for r in self.registers:
-            addresses = self.code.addresses(self.e, op.attr("array"), [self.read(r, each) for each in places(op)])
+            addresses = self.code.places.addresses(self.e, op.attr("array"),
+                                                   [self.read(r, each) for each in places(op)])
             there = self.e.const(BOOL, True).value if self.active[r] is None else self.active[r]
             value = self.e.llvm(name, type_, addresses, ir.Constant(I32, size), there, ir.Constant(type_, None))
-            self.sets[r][op] = self.code.number(self.e, op.kind, value, dtype)
+            self.sets[r][op] = self.code.places.number(self.e, op.kind, value, dtype)
 
     def _load(self, op: Op) -> None:
         array, iv = op.attr("array"), self.plan.counted.iv
-        if not is_consecutive(op, iv, self.plan.varying, gaps=self.code.has_gaps(array)):
+        if not is_consecutive(op, iv, self.plan.varying, gaps=self.code.places.has_gaps(array)):
             self._gather(op)
             return
         dtype, type_, addresses, size = self._elements(op)
@@ -406,7 +406,7 @@ class Gang:
             else:
                 value = self.e.llvm(f"llvm.masked.load.{suffix(type_)}.p0", type_, address, ir.Constant(I32, size),
                                     self.there[r], ir.Constant(type_, None))
-            self.sets[r][op] = self.code.number(self.e, op.kind, value, dtype)
+            self.sets[r][op] = self.code.places.number(self.e, op.kind, value, dtype)
 
     def _store(self, op: Op) -> None:
         _, type_, addresses, size = self._elements(op)

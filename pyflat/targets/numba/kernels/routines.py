@@ -20,14 +20,15 @@ from pyflat.ir.memory import Operand, operands_of, routine_function
 from pyflat.ir.nodes import Op
 from pyflat.ir.types import BOOL, FLOAT, MEMORY, Kind
 from pyflat.targets.numba.emitter import Lane
+from pyflat.targets.numba.kernels.frame import slot
 from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack
 
 if TYPE_CHECKING:
-    from pyflat.targets.numba.kernels.emit import KernelCode
+    from pyflat.targets.numba.kernels.operations import KernelOperations
 
 
 # --- the machine code
-def write_routine(code: KernelCode, op: Op) -> Lane | None:
+def write_routine(code: KernelOperations, op: Op) -> Lane | None:
     """The call; its number, None where it makes an array."""
     b = code.builder
     extents, operands = operands_of(op.args, op.attr("operands"))
@@ -36,24 +37,24 @@ def write_routine(code: KernelCode, op: Op) -> Lane | None:
         given += _array(code, operand) if operand.name else [code.lane(operand.numbers[0]).value]
     slots = stack(b, I64, max(len(given), 1))
     for number, value in enumerate(given):
-        b.store(b.zext(value, I64) if value.type == I1 else value, code.slot(slots, number, None))
+        b.store(b.zext(value, I64) if value.type == I1 else value, slot(code.builder, slots, number, None))
     found = code.module.globals.get("pyflat_routine") or ir.Function(
         code.module, ir.FunctionType(I64, [I64, I64, POINTER]), "pyflat_routine")
     done = b.call(found, [code.context, i64(code.sites.index(op)), slots])
     code.leave_if(b.icmp_unsigned("==", done, i64(0)))
     if op.kind is MEMORY:
-        place = code.places[op.attr("array")]
-        b.store(code.slot(slots, 0, POINTER), place.pointer)
-        for slot, value in zip(place.extents, given, strict=False):
-            b.store(value, slot)
+        place = code.places.of[op.attr("array")]
+        b.store(slot(code.builder, slots, 0, POINTER), place.pointer)
+        for extent, value in zip(place.extents, given, strict=False):
+            b.store(value, extent)
         return None
-    value = code.slot(slots, 0, F64 if op.kind is FLOAT else I64)
+    value = slot(code.builder, slots, 0, F64 if op.kind is FLOAT else I64)
     return Lane(code.e, op.kind, b.icmp_unsigned("!=", value, i64(0)) if op.kind is BOOL else value)
 
 
-def _array(code: KernelCode, operand: Operand) -> list[Any]:
+def _array(code: KernelOperations, operand: Operand) -> list[Any]:
     """Address, lengths and strides of an array or a part of it."""
-    b, place = code.builder, code.places[operand.name]
+    b, place = code.builder, code.places.of[operand.name]
     lengths = [b.load(extent, typ=I64) for extent in place.extents] if place.slots else place.extents
     strides, size = list(place.strides), np.dtype(place.dtype).itemsize
     if not strides:

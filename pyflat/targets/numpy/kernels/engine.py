@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +38,9 @@ class NumpyKernel:
                 exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
                 self._versions[lanes_too] = names[writer.function_name], text
             return self._versions[lanes_too]
+
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool) -> None:
+        """There is no shorter way."""
 
     @property
     def source(self) -> str:

@@ -1,0 +1,124 @@
+"""Plans for calls of kernels (`pyflat.runtime.plans`): the machine code looks at the arguments itself.
+
+    def __call__(self, /, a=absent, out=absent, *more):
+        options in force, NumPy's error state           those that the plan was made for?
+        code of the function, what it has read          as it was?
+        r = direct(a, out)                              NotImplemented: others; Ellipsis: for the original
+        return what the kernel returns, made of r
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyflat.frontend.callables import NOT_GIVEN, owner_of
+from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult, names
+from pyflat.ir.types import MEMORY
+from pyflat.runtime.plan_conditions import OURS, Conditions
+from pyflat.runtime.plan_text import MISS, Recipe
+from pyflat.runtime.settings import Options, Settings, in_force, resolve
+
+if TYPE_CHECKING:
+    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.kernels import Version
+    from pyflat.runtime.plans import Entry
+
+LONG = 50e-6
+"""Seconds from which on other threads may run meanwhile."""
+
+_error_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
+"""The variable that np.errstate sets to another object."""
+
+
+def key_of(version: Version, given: Mapping[str, Any], options: Options, watch: bool) -> tuple[Any, ...]:
+    """The same for calls that one plan makes."""
+    return id(options), version, watch, *[name for name, value in given.items() if value is NOT_GIVEN]
+
+
+def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings: Settings, entry: Entry,
+           seconds: float, watch: bool) -> Recipe | None:
+    """How to make the plan for calls like this one. None where they are not so simple."""
+    kernel, layers = version.kernel, in_force()
+    function, parameters = caller.callee.function, caller.parameters
+    if _error_state is None or layers is None or resolve(settings) is not entry.options:
+        return None
+    if owner_of(function)[0] or any(name.startswith(OURS) for name in parameters.names):
+        return None
+    if kernel.in_c_order:
+        return None
+    direct = version.compiled.direct(given, version.undone, watch=watch, release=seconds > LONG)
+    if direct is None:
+        return None
+    text = Conditions(function, parameters, {"calls": caller.stats.calls_cell})
+    made = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
+    results = _Results(text, [kind for kind in kernel.function.result_kinds if kind is not MEMORY], made)
+    returned = results.text(kernel.result)
+    if returned is None:
+        return None
+    state = (f"{text.constant(_error_state.get)}() is not {text.constant(_error_state.get())} and "
+             f"{text.constant(np.geterr)}() != {text.constant(np.geterr())}")
+    unfit = [state, *text.other_options(layers, "target" not in dict(settings))]
+    if not parameters.takes_out:
+        unfit.append("out is not None")
+    same = " and ".join(text.same_outside(kernel.guards, any(value is NOT_GIVEN for value in given.values())))
+    miss = text.object(entry.miss)
+    lines = [
+        f"    nonlocal {OURS}calls",
+        f"    if {' or '.join(unfit)}:",
+        f"        {MISS}",
+        "    try:",
+        f"        if not ({same}):",
+        f"            {miss}()",
+        f"            {MISS}",
+        f"    except {text.constant((NameError, KeyError, AttributeError, TypeError))}:",
+        f"        {miss}()",
+        f"        {MISS}",
+        f"    {OURS}r = {text.object(direct)}({', '.join(given)})",
+        f"    if {OURS}r is {text.constant(NotImplemented)}:",
+        f"        {MISS}",
+        f"    if {OURS}r is ...:",
+        f"        {miss}()",
+        f"        {MISS}",
+        f"    {OURS}calls += 1",
+        f"    return {returned}",
+    ]
+    return Recipe(tuple(lines), parameters, tuple(text.constants), text.cells, function, version)
+
+
+class _Results:
+    """Writes what a kernel returns, from the numbers and arrays that it gives."""
+
+    def __init__(self, text: Conditions, kinds: list[Any], made: list[str]):
+        self._text, self._made = text, made
+        self._single = len(kinds) + len(made) == 1
+        self._numbers, self._first = count(), len(kinds)
+
+    def _given(self, number: int) -> str:
+        return f"{OURS}r" if self._single else f"{OURS}r[{number}]"
+
+    def text(self, result: Any) -> str | None:
+        """None for views."""
+        match result:
+            case ArrayResult(axes=(*_,)):
+                return None
+            case NumberResult():
+                value = self._given(next(self._numbers))
+                if result.dtype is None:
+                    return value
+                numpy = f"{self._text.constant(np.dtype(result.dtype).type)}({value})"
+                return f"({numpy} if {self._given(next(self._numbers))} else {value})" if result.flagged else numpy
+            case ArrayResult() if result.array in self._made:
+                return self._given(self._first + self._made.index(result.array))
+            case ArrayResult():
+                return result.array
+            case TupleResult():
+                items = [self.text(item) for item in result.items]
+                if None in items:
+                    return None
+                head = "" if result.cls is tuple else self._text.object(result.cls)
+                return f"{head}({''.join(f'{item}, ' for item in items)})"
+        return "None"

@@ -1,0 +1,276 @@
+"""The operations of a kernel as LLVM's IR: what they compute, which faults and warnings they leave, and what they read
+and write in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from pyflat.analysis.parallel_loops import places
+from pyflat.errors import InternalError
+from pyflat.frontend.kernels import Kernel
+from pyflat.ir.build import Builder
+from pyflat.ir.faults import fault_condition
+from pyflat.ir.loops import all_ops
+from pyflat.ir.memory import may_warn
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.types import FLOAT, INT
+from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
+from pyflat.targets.numba.kernels.frame import ENTRY, slot
+from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
+from pyflat.targets.numba.kernels.removable import removable
+from pyflat.targets.numba.kernels.routines import write_routine
+from pyflat.targets.numba.llvm import F32, I1, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.ops import emit
+from pyflat.targets.numba.symbols import Symbols
+
+
+class KernelOperations:
+    """What one version of a kernel has in all its blocks. `careful`: every float operation is watched, so that warnings
+    are certain."""
+
+    failed: Any
+    """The block of a run that has met a fault."""
+
+    def __init__(self, kernel: Kernel, *, careful: bool):
+        self.kernel, self.careful = kernel, careful
+        self.module = ir.Module(ENTRY)
+        self.symbols = Symbols()
+        signature = ir.FunctionType(I64, [I64, POINTER, POINTER])
+        self.function = ir.Function(self.module, signature, ENTRY)
+        self.context, self.arguments, self.results = self.function.args
+        entry = self.function.append_basic_block("entry")
+        self.builder = ir.IRBuilder(entry)
+        self.e = Emitter(self.builder, self.symbols, 1)
+        self.values: dict[Value, Lane | None] = {}
+        self.places = Places(self.builder, self.e)
+        self.proven: set[Op] = set()
+        self.modest: set[Op] = set()
+        self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
+        """What is Python's work."""
+        self.zero = self.builder.lshr(self.context, i64(63))
+        """Which LLVM does not know to be zero."""
+        groups = kernel_memories(kernel, self.sites)
+        self.apart = Apart(self.module, groups)
+        read = {groups[op.attr("array")] for op in all_ops(kernel.function.body) if op.opcode == "load"}
+        self.read_back = {name for name, group in groups.items() if group in read}
+        """Arrays that are read: LLVM may know what was stored there."""
+        self.faulted = stack(self.builder, I1)
+        self.warned = stack(self.builder, I1)
+        self.removable = set[Op]() if careful else removable(kernel.function)
+        """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
+        self.constant: set[Value] = set()
+        """Operations that LLVM computes, without any flag."""
+        self.done: set[Op] = set()
+        """Operations whose values are there already."""
+        self.kept: dict[int, Any] = {}
+        """For as many lanes: the sum of the bits of such operations."""
+
+    def lane(self, value: Value) -> Lane:
+        if isinstance(value, Const):
+            return self.e.const(value.kind, value.value)
+        found = self.values[value]
+        if found is None:
+            raise InternalError("a memory is no number")
+        return found
+
+    def opaque(self, value: Value, lane: Lane, *, ints: bool = False) -> Lane:
+        """A constant that LLVM does not know: where a variable or an element may have it, LLVM would compute with it,
+        and the processor's flags would not say what NumPy warns of."""
+        known = isinstance(value, Const) and value.value is not None or value in self.constant
+        if not known or lane.kind is not FLOAT and not (ints and lane.kind is INT):
+            return lane
+        e, b = lane.emit, self.builder
+        bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
+        zero = self.zero if e.width == 1 else e.broadcast(INT, self.zero).value
+        bits = b.add(bits, zero)
+        return Lane(e, lane.kind, bits if lane.kind is INT else b.bitcast(bits, e.types[FLOAT]))
+
+    def stored(self, op: Op, lane: Lane) -> Any:
+        """The element that a store of a number writes."""
+        name = op.attr("array")
+        found = self.opaque(op.args[-1], lane, ints=True) if name in self.read_back else lane
+        return self.places.narrowed(found, self.places.of[name].dtype)
+
+    # --- operations
+    def op(self, op: Op) -> None:
+        if op in self.done:
+            return
+        match op.opcode:
+            case "index":
+                self.values[op] = self._index(op)
+            case "load":
+                self.values[op] = self._load(op)
+            case "store":
+                self._store(op)
+                self.values[op] = None
+            case "alloc":
+                self._alloc(op)
+                self.values[op] = None
+            case "routine":
+                self.values[op] = write_routine(self, op)
+            case _:
+                self._compute(op)
+
+    def _compute(self, op: Op) -> None:
+        if op.opcode == "select" and op.args[1] is op.args[2]:
+            self.constant.update([op] if isinstance(op.args[1], Const) or op.args[1] in self.constant else [])
+            self.values[op] = self.lane(op.args[1])
+            return
+        args = [self.lane(arg) for arg in op.args]
+        self.values[op] = self.value_of(self.e, op, args)
+        if op in self.modest:
+            return
+        self.note(self.faulted, self._fault(op))
+        if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
+            self.constant.add(op)
+        if not may_warn(op.opcode, op.kind):
+            return
+        if self.careful or op in self.constant:
+            self._watch(op, args)
+        elif op in self.removable:
+            self.keep(self.lane(op))
+
+    def value_of(self, e: Emitter, op: Op, args: list[Lane]) -> Lane:
+        """The value of an operation, in as many lanes as the emitter has."""
+        b = self.builder
+        if op in self.modest and op.kind is INT and op.opcode in ("add", "sub", "mul"):
+            return Lane(e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
+        match op.opcode:
+            case "rounded":
+                return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
+            case "fitted":
+                return args[0]
+            case "select":
+                args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
+            case "divide":
+                return args[0] / args[1]
+        return emit(e, op, args)
+
+    def _fault(self, op: Op) -> Any:
+        """Whether an operation faults, None where it cannot."""
+        build = Builder()
+        condition = fault_condition(build, op)
+        if condition is None:
+            return None
+        for each in build.block.ops:
+            self.values[each] = emit(self.e, each, [self.lane(arg) for arg in each.args])
+        return self.lane(condition).value
+
+    def note(self, flag: Any, condition: Any) -> None:
+        if condition is not None:
+            self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
+
+    def keep(self, lane: Lane) -> None:
+        """A value that the kernel needs, whatever else becomes of it: its bits are added to what is given back."""
+        b, width = self.builder, lane.emit.width
+        type_ = lane.emit.types[INT]
+        if width not in self.kept:
+            self.kept[width] = stack(b, type_)
+            with b.goto_entry_block():
+                b.store(ir.Constant(type_, None if width > 1 else 0), self.kept[width])
+        sum_ = b.add(b.load(self.kept[width], typ=type_), b.bitcast(lane.value, type_))
+        b.store(sum_, self.kept[width])
+
+    def _write_kept(self, number: int) -> None:
+        for width, place in self.kept.items():
+            type_ = I64 if width == 1 else ir.VectorType(I64, width)
+            kept = self.builder.load(place, typ=type_)
+            self.builder.store(kept, slot(self.builder, self.results, number, None), align=8)
+            number += width
+
+    def _watch(self, op: Op, args: list[Lane]) -> None:
+        """NumPy warns where finite operands give an infinity, and numbers give nan."""
+        value = self.lane(op)
+        finite = abs(value).compare("<", float("inf"))
+        given = [abs(arg).compare("<", float("inf")) for arg in args if arg.kind is FLOAT]
+        numbers = [arg.compare("==", arg) for arg in args if arg.kind is FLOAT]
+        all_finite, all_numbers = given[0], numbers[0]
+        for more, number in zip(given[1:], numbers[1:], strict=True):
+            all_finite, all_numbers = all_finite & more, all_numbers & number
+        bad = (~finite & all_finite) | (value.compare("!=", value) & all_numbers)
+        self.note(self.warned, bad.value)
+
+    # --- memory
+    def _index(self, op: Op) -> Lane:
+        position, size = (self.lane(arg) for arg in op.args)
+        if op in self.proven:
+            return position
+        b = self.builder
+        wrapped = self.e.select(position.compare("<", 0), position + size, position)
+        inside = b.icmp_unsigned("<", wrapped.value, size.value)
+        go = self.function.append_basic_block("inside")
+        b.cbranch(inside, go, self.failed)
+        b.position_at_end(go)
+        return wrapped
+
+    def _element(self, op: Op) -> Any:
+        """Where the element of an access is. What is added to the last index is added behind all else: LLVM would take
+        `a[j - 1]` for the `a[j]` of the iteration before, keep it in a register, and shuffle vectors for it."""
+        place, (*rows, last) = self.places.of[op.attr("array")], places(op)
+        number, more = self._parted(last) if rows else (last, 0)
+        if not more or place.layout not in (CONTIGUOUS, ROWS):
+            return self.places.address(op.attr("array"), [self.lane(each) for each in places(op)])
+        found = self.places.address(op.attr("array"), [self.lane(each) for each in [*rows, number]], surely=False)
+        return self.places.step(found, i64(more), ELEMENTS[place.dtype], surely=False)
+
+    def _parted(self, index: Value) -> tuple[Value, int]:
+        """An index that is inside, as a value and a number to add."""
+        sum_ = index.args[0] if isinstance(index, Op) and index in self.proven else None
+        if not isinstance(sum_, Op) or sum_.opcode not in ("add", "sub") or sum_ not in self.modest:
+            return index, 0
+        value, more = sum_.args
+        if not isinstance(more, Const) or isinstance(value, Const):
+            return index, 0
+        return value, int(more.value or 0) if sum_.opcode == "add" else -int(more.value or 0)
+
+    def _load(self, op: Op) -> Lane:
+        b, place = self.builder, self.places.of[op.attr("array")]
+        value = b.load(self._element(op), typ=ELEMENTS[place.dtype], align=np.dtype(place.dtype).itemsize)
+        self.apart.mark(value, op.attr("array"))
+        return self.places.number(self.e, op.kind, value, place.dtype)
+
+    def _store(self, op: Op) -> None:
+        place = self.places.of[op.attr("array")]
+        stored = self.builder.store(self.stored(op, self.lane(op.args[-1])), self._element(op),
+                                    align=np.dtype(place.dtype).itemsize)
+        self.apart.mark(stored, op.attr("array"))
+
+    def _alloc(self, op: Op) -> None:
+        """The caller makes the array (zeros, or nothing in particular), and we fill it with other numbers."""
+        b, place = self.builder, self.places.of[op.attr("array")]
+        *sizes, fill = op.args
+        shape = stack(b, I64, max(len(sizes), 1))
+        total: Any = i64(1)
+        for axis, size in enumerate(sizes):
+            number = self.lane(size).value
+            b.store(number, slot(self.builder, shape, axis, None))
+            b.store(number, place.extents[axis])
+            total = b.mul(total, number)
+        zero = isinstance(fill, Const) and fill.value is not None and not fill.value and str(fill.value) != "-0.0"
+        site = i64(2 * self.sites.index(op) + zero)
+        call = self._allocator()
+        pointer = b.call(call, [self.context, site, shape])
+        b.store(pointer, place.pointer)
+        none = b.icmp_unsigned("==", b.ptrtoint(pointer, I64), i64(0))
+        self.leave_if(none)
+        if not zero and not (isinstance(fill, Const) and fill.value is None):
+            self._fill(pointer, total, self.stored(op, self.lane(fill)), place.dtype)
+
+    def leave_if(self, failed: Any) -> None:
+        """A run that has met a fault ends."""
+        go = self.function.append_basic_block("made")
+        self.builder.cbranch(failed, self.failed, go)
+        self.builder.position_at_end(go)
+
+    def _allocator(self) -> Any:
+        found = self.module.globals.get("pyflat_allocate")
+        return found or ir.Function(self.module, ir.FunctionType(POINTER, [I64, I64, POINTER]), "pyflat_allocate")
+
+    def _fill(self, pointer: Any, total: Any, value: Any, dtype: str) -> None:
+        with counted(self.builder, total) as index:
+            self.builder.store(value, element_at(self.builder, pointer, index, ELEMENTS[dtype]),
+                               align=np.dtype(dtype).itemsize)
