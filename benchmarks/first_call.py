@@ -56,7 +56,8 @@ takes 4.1 s (goal 5), and second processes at most 0.07 s. What misses: `unroll`
 was asked to be straight-line code, takes five times as long as njit, which keeps the loop, as `kept` does here; its
 flattening alone is twice that time. Functions of 50 operations take at most 0.15 s, unless vector code of functions is
 translated with them (`bs`, `srgb`, `haversine`, `steam`, `implied`): LLVM has four fifths of that. The table of a
-million entries takes 0.043 s (goal 0.01): LLVM has 0.015, looking at each entry's type and number 0.016 (12 ns an entry, by `marshal`).
+million entries takes 0.043 s (goal 0.01): LLVM has 0.015, looking at each entry's type and number 0.016 (12 ns an
+entry, by `marshal`).
 """
 
 

@@ -43,6 +43,7 @@ from pyflat.frontend.state.kinds import (
     same_static,
 )
 from pyflat.frontend.state.values import (
+    CONFLICT,
     MAX_LENGTH,
     UNBOUND,
     Abstract,
@@ -53,6 +54,7 @@ from pyflat.frontend.state.values import (
     IncomingEdge,
     ListRef,
     ObjRef,
+    Ref,
     Seq,
     State,
     Static,
@@ -112,25 +114,42 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
         case Seq() if value.cls in (tuple, list) or hasattr(value.cls, "_fields"):
             return _Parts(value.cls, tuple(getattr(value.cls, "_fields", ())), value.items)
         case Array():
-            items = state.heap[value.store]
+            items = _contents(state, value.store)
             return _Parts(np.ndarray, tuple(map(str, value.places.shape)), tuple(items[p] for p in value.places.flat))
         case Static() if isinstance(value.value, np.ndarray) and value.value.dtype.kind in "bif" \
                 and value.value.size <= MAX_LENGTH:
             return _Parts(np.ndarray, tuple(map(str, value.value.shape)), tuple(map(Static, value.value.flat)))
         case ListRef():
-            return None if has_gaps(state.heap[value]) else _Parts(list, (), state.heap[value])
+            items = _contents(state, value)
+            return None if has_gaps(items) else _Parts(list, (), items)
         case DictRef():
-            keys = tuple(k for k, _ in state.heap[value])
-            return _Parts(dict, keys, tuple(v for _, v in state.heap[value]))
+            entries = _contents(state, value)
+            return _Parts(dict, tuple(k for k, _ in entries), tuple(v for _, v in entries))
         case Static() if type(value.value) is dict and value.value:
             return _Parts(dict, tuple(value.value), tuple(map(Static, value.value.values())))
         case ObjRef():
-            names = tuple(k for k, _ in state.heap[value])
-            return _Parts(value.cls, names, tuple(v for _, v in state.heap[value]))
+            fields = _contents(state, value)
+            return _Parts(value.cls, tuple(k for k, _ in fields), tuple(v for _, v in fields))
         case Static() if isinstance(value.value, tuple | list) and value.value:
             names = tuple(getattr(type(value.value), "_fields", ()))
             return _Parts(type(value.value), names, tuple(Static(v) for v in value.value))
     return None
+
+
+def _contents(state: State, ref: Ref) -> Contents:
+    """What the result holds, where all paths have left it in one shape."""
+    found = state.heap[ref]
+    if found is not CONFLICT:
+        return found
+    if isinstance(ref, DictRef):
+        raise refuse("flatten/result-kind", "the function returns a dict whose keys differ from lane to lane",
+                     help="give every key a value before the condition, such as math.nan, or return a tuple")
+    if isinstance(ref, ObjRef):
+        message = f"the function returns a {ref.cls.__name__} whose attributes differ from lane to lane"
+        raise refuse("flatten/result-kind", message,
+                     help="give every attribute a value before the condition, such as math.nan")
+    raise refuse("flatten/result-kind", "the function returns a list whose items differ in shape from lane to lane",
+                 help="return the same number of items, of the same kind, on all paths")
 
 
 def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
@@ -413,8 +432,9 @@ def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Seq
         now = edge.state.heap.get(ref, old)
         if now is old:
             continue
-        if len(now) != len(old) or cells_of(now) is not None \
-                or not isinstance(ref, ListRef) and [k for k, _ in now] != [k for k, _ in old]:
+        keyed = now is not CONFLICT and not isinstance(ref, ListRef)
+        if now is CONFLICT or len(now) != len(old) or cells_of(now) is not None \
+                or keyed and [k for k, _ in now] != [k for k, _ in old]:
             raise s.refuse("flatten/effect", f"the argument {_shown(path)} gets other {_held(ref)}",
                            help="change what is in it, not how many there are, or return a new object")
         for (step, value), (_, first) in zip(_slots(ref, now), _slots(ref, old), strict=True):

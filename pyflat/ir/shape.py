@@ -248,8 +248,8 @@ def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
         return real if is_complex == [False] else complex(real, imag)
     if cls is dict:
         return dict(zip(names, items, strict=True))
-    if issubclass(cls, tuple):
-        return cls._make(items)  # type: ignore[attr-defined]
+    if issubclass(cls, tuple):  # its items are final too: a __new__ or _make of its own has run in the lanes
+        return tuple.__new__(cls, items)
     made = object.__new__(cls)  # its fields are final: __init__ and __post_init__ have run in the lanes
     for name, item in zip(names, items, strict=True):
         object.__setattr__(made, name, item)

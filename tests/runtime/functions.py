@@ -58,6 +58,23 @@ def inverse(x):
     return 1.0 / x
 
 
+class Interval(Pair):
+    """Checks its bounds, even where a library would go around __new__."""
+
+    def __new__(cls, low, high):
+        if low > high:
+            raise ValueError("low above high")
+        return tuple.__new__(cls, (low, high))
+
+    @classmethod
+    def _make(cls, iterable):
+        return cls(*iterable)
+
+
+def interval(a):
+    return Interval(a, a + 1.0)
+
+
 def ordered(a, b):
     return Pair(a, b) if a < b else Pair(b, a)
 

@@ -43,6 +43,12 @@ def test_namedtuple_results():
     assert pyflat.twin(f.ordered)(2.0, 1.0) == f.Pair(1.0, 2.0)
 
 
+def test_a_tuple_class_that_validates_sees_lanes_only():
+    got = pyflat.twin(f.interval)(np.array([1.0, -5.0]))
+    assert type(got) is f.Interval
+    assert got.high.tolist() == [2.0, -4.0]
+
+
 def test_constants_in_results():
     x, number, nothing = pyflat.twin(f.mixed)(np.array([[1.0, 2.0]]))
     assert x.shape == number.shape == (1, 2)

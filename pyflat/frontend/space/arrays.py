@@ -36,6 +36,7 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 
 _KINDS: dict[Any, Kind] = {np.dtype(dtype): kind for kind, dtype in DTYPES.items()}
+_PLAIN = (np.ndarray, np.memmap, np.recarray)
 
 
 # --- what an array is
@@ -88,6 +89,16 @@ def kind_of(value: Abstract) -> Kind | None:
     return numeric_kind(value)
 
 
+def require_plain(s: Evaluator, value: Any, node: cst.CSTNode | None = None) -> None:
+    """Subclasses of ndarray have operators and items of their own: products of matrices, masks that would be lost."""
+    if not isinstance(value, np.ndarray) or type(value) in _PLAIN:
+        return
+    cls = type(value)
+    raise s.refuse("flatten/unsupported-expression", f"an array that is a {cls.__module__}.{cls.__qualname__}", node,
+                   why="operators and items of such an array are not those of a plain NumPy array",
+                   help="make it plain before: np.asarray(x), or x.filled(fill_value) where it is masked")
+
+
 def known(s: Evaluator, value: Abstract) -> Any:
     """The value as an ndarray, number or other object if nothing in it is a lane; None otherwise."""
     match value:
@@ -137,6 +148,7 @@ def grid(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Grid:
 
 
 def _check(s: Evaluator, value: np.ndarray[Any, Any], node: cst.CSTNode | None) -> None:
+    require_plain(s, value, node)
     if value.dtype not in _KINDS:
         raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node, needs_number=True,
                        help="use an array of float64, int64 or bool")
@@ -256,6 +268,7 @@ def local(s: Evaluator, value: Abstract, sources: Iterable[Any] = ()) -> Abstrac
     if not isinstance(value, Static) or not isinstance(value.value, np.ndarray):
         return value
     found = value.value
+    require_plain(s, found)
     if found.ndim == 0 and found.dtype in _KINDS:
         return Static(found[()])
     shared = any(isinstance(other, np.ndarray) and np.shares_memory(found, other) for other in sources)

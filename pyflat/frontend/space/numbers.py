@@ -15,6 +15,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
+    CONFLICT,
     Abstract,
     Array,
     BoundMethod,
@@ -105,9 +106,10 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
         case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
         case ListRef() | DictRef():
-            items = s.state.heap[value]
-            if (cells := cells_of(items)) is not None:
+            found = s.state.heap[value]
+            if found is not CONFLICT and (cells := cells_of(found)) is not None:
                 return truth(s, compare(s, "gt", cells.items[0], Static(0)))
+            items = heap.contents_with_gaps(s, value)  # refused where the paths before left it in different shapes
             return ragged.is_filled(s, items) if ragged.is_ragged(s, value) else Static(bool(items))
         case GuardedUnion():
             joined = s.split(value, lambda v: truth(s, v))

@@ -61,6 +61,7 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
     if isinstance(value, deque | array | bytearray | types.MappingProxyType):
         raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",
                        help="capture a tuple or a list")
+    arrays.require_plain(s, value)
     s.guards.contents(value)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return arrays.local(s, Static(value))

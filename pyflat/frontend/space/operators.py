@@ -140,11 +140,15 @@ def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, 
     reflected = lookup.method_of(b, mirrored)
     overridden = reflected is not None and reflected is not lookup.method_of(a, mirrored)
     if cls is not None and other is not None and cls is not other and issubclass(other, cls) and overridden:
-        a, b, name, mirrored = b, a, mirrored, name
+        a, b, name, mirrored, reflected = b, a, mirrored, name, None
     arithmetic = mirrored.startswith("__r")
     attempts = [(a, b, name)] if cls is other and cls is not None and arithmetic else [(a, b, name), (b, a, mirrored)]
     for owner, operand, method in attempts:
         found = lookup.method_of(owner, method)
+        if found is None and owner is a and reflected is not None and _knows(lookup.class_of(a), lookup.class_of(b)):
+            raise s.refuse("flatten/unsupported-expression", f"{describe(a)} answers {method} with {describe(b)}", node,
+                           why="Python asks the number first, which takes the other operand for a plain number",
+                           help="make it plain: float(x) or int(x)")
         if found is None:
             continue
         result = lookup.call_method(s, found, [owner, operand], node)
@@ -153,6 +157,12 @@ def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, 
         if not (isinstance(result, Static) and result.value is NotImplemented):
             return result
     return None
+
+
+def _knows(cls: type | None, other: type | None) -> bool:
+    """Whether the operators of a builtin number take an instance of a subclass of another one."""
+    known = {int: (int,), bool: (int,), float: (int, float), complex: (int, float, complex)}
+    return other is not None and cls is not None and issubclass(other, known.get(cls, ())) and other not in known
 
 
 def family(value: Abstract) -> type | None:

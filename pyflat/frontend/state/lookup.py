@@ -127,6 +127,8 @@ def default_value(s: Evaluator, default: Any) -> Abstract:
     written = s.scratch.get(id(default))
     if written is not None:
         return written
+    if isinstance(default, np.ndarray):
+        return s.space.wrap(default)
     s.guards.contents(default)
     return Static(default)
 
