@@ -269,7 +269,7 @@ def test_nan_is_refused_before_a_lane_runs():
             raise Noted
         return n
 
-    with pytest.raises(pyflat.FlattenError, match="int or bool"):
+    with pytest.raises(pyflat.FlattenError, match="int, bool or an object"):
         pyflat.twin(noting, errors="nan")(np.array([-1, 1]))
     assert ran == []
 

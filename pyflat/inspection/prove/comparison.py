@@ -40,6 +40,10 @@ def compared(structured: Function, flat: Function, budget: Budget) -> Compared:
         found = _asked(structured, flat, params, theirs, ours, solver)
     except OutOfTimeError:
         found = "time"
+    except z3.Z3Exception:
+        if not budget.spent:
+            raise
+        found = "time"  # an interrupt that came after the last check ends whatever z3 does next
     except OutsideError as error:
         return Compared(str(error))
     functions = tuple(sorted({made.opcode for made in terms.applications if is_opaque(made)}))

@@ -12,7 +12,7 @@ from pyflat.inspection import prove as proofs
 from pyflat.inspection.prove import solving
 from pyflat.inspection.prove.terms import Terms
 from pyflat.passes import pipelines
-from tests.inspection.prove.test_prove import early, forms
+from tests.inspection.prove.test_prove import early, forms, pair
 
 PATIENCE = 60.0
 """Seconds until something that was not interrupted gives up; then its test fails."""
@@ -91,3 +91,22 @@ def test_in_a_thread_there_is_no_alarm_but_an_answer():
     thread.start()
     thread.join()
     assert found == ["proved"]
+
+
+@pytest.mark.parametrize("over", [True, False])
+def test_an_interrupt_that_comes_after_the_last_check(monkeypatch, over):
+    asked = []
+
+    def model(_):
+        asked.append(1)
+        raise z3.Z3Exception(b"canceled")
+
+    monkeypatch.setattr(z3.Solver, "model", model)
+    monkeypatch.setattr(solving.Budget, "spent", property(lambda _: over and bool(asked)))
+    question = pair("truediv %x, 3.0", ["%0 = mul %x, 5.0 : f8", "%1 = truediv %0, 15.0 : f8", "yield %1"])
+    if over:
+        assert proofs.compare("f", *question).verdict == "outside"
+    else:
+        with pytest.raises(z3.Z3Exception):
+            proofs.compare("f", *question)
+    assert asked
