@@ -89,6 +89,11 @@ class ExplainedLoop:
     tested_before: int
     tested_each: int
 
+    def tests(self) -> list[str]:
+        """Which indices are tested when, in words."""
+        return [f"{count} {'index' if count == 1 else 'indices'} tested {when}" for count, when in (
+            (self.tested_before, "for all iterations at once"), (self.tested_each, "at each access")) if count]
+
 
 @dataclass(frozen=True)
 class KernelExplanation:
@@ -325,7 +330,5 @@ def _loop_text(loop: ExplainedLoop) -> Iterator[str]:
     text = loop.place.text if loop.place is not None else ""
     yield f"  {where:>9}  {'  ' * loop.depth}{text}"
     yield f"             {'  ' * loop.depth}{how}: {loop.why}"
-    tests = [f"{count} {'index' if count == 1 else 'indices'} tested {when}" for count, when in (
-        (loop.tested_before, "for all iterations at once"), (loop.tested_each, "at each access")) if count]
-    if tests:
+    if tests := loop.tests():
         yield f"             {'  ' * loop.depth}{', '.join(tests)}"

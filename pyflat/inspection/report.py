@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyflat.errors import FlattenError
 from pyflat.inspection.explain import Explanation, KernelExplanation
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import TRIP_LIMIT, Op, Value
+from pyflat.ir.nodes import TRIP_LIMIT, Block, Exit, If, Item, Loop, Op, Value, walk
 from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.print import Sourced
 from pyflat.ir.recursion import with_room
 from pyflat.targets import target as targets
 
@@ -234,26 +235,55 @@ def _costs(done: FlatForm, options: Options, width: int) -> dict[Place, float]:
 
 
 def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Report:
-    """The report of a kernel over arrays."""
-    from pyflat.inspection.listing import of_kernel
+    """The report of a kernel over arrays: NumPy's target has its statements beside the source, others the IR."""
+    from pyflat.ir.print import sourced_lines
 
+    own_text = getattr(version.compiled, "sourced_lines", None)
+    text = own_text() if own_text is not None else sourced_lines(version.kernel.function)
+    linked = _linked(len(text), [_origins(line) for line in text])
     remarks = _Remarks()
-    for loop in explained.loops:
-        remarks.add(loop.place, "loop", f"{'parallel: ' if loop.parallel else 'in order: '}{loop.why}")
-    for array in explained.arrays:
-        remarks.add(array.place, "array", f"{array.name}: {_array(array)}, {array.size} bytes")
-    for op in all_ops(version.kernel.function.body):
-        if op.opcode == "fault" and (span := op.attr("fault").span) is not None:
-            remarks.add((span.file, span.line), "fault", f"may end here with {op.attr('fault').type}")
+    _of_kernel(remarks, explained, version.kernel.function.body)
     captured = version.kernel.captured
     lines = captured.source.rstrip("\n").split("\n")
-    part = Part(captured.qualname, captured.file, tuple(
-        Line(number, text, remarks=remarks.of((captured.file, number)))
-        for number, text in enumerate(lines, captured.first_line)))
-    facts = tuple(f"{array.name}: {array.where}, {_array(array)}, {array.layout}"
-                  for array in explained.arrays)
-    text = tuple(of_kernel(version, None).rstrip("\n").split("\n"))
-    return Report(name, f"a kernel over arrays on {explained.target}", facts, (part,), text, str(explained))
+    part = _part(captured.qualname, captured.file, captured.first_line, lines, {}, linked, remarks)
+    parts = (_with_gone(part, lines, captured.first_line), *_helpers({*linked, *remarks}, part, {}, linked, remarks))
+    facts = [f"{array.name}: {array.where}, {_array(array)}, {array.layout}" for array in explained.arrays]
+    if own_text is None:
+        facts.append("beside the source: its operations one by one, as they are before LLVM compiles them")
+    return Report(name, f"a kernel over arrays on {explained.target}", tuple(facts), parts, tuple(text), str(explained))
+
+
+def _of_kernel(remarks: _Remarks, explained: KernelExplanation, items: list[Item]) -> None:
+    for loop in explained.loops:
+        remarks.add(loop.place, "loop", f"{'parallel: ' if loop.parallel else 'in order: '}{loop.why}")
+        for tests in loop.tests():
+            remarks.add(loop.place, "loop", tests)
+    for array in explained.arrays:
+        remarks.add(array.place, "array", f"{array.name}: {_array(array)}, {array.size} bytes")
+        if array.kept:
+            remarks.add(array.place, "array", _kept(array.kept))
+    for item in walk(items):
+        end = item.end if isinstance(item, Block) else None
+        if isinstance(end, Exit) and end.fault is not None and (span := end.fault.span) is not None:
+            undecided = end.fault.type == "Undecided"  # no exception of Python's: the original goes on from here
+            remarks.add((span.file, span.line), "fault", f"the original runs instead: {end.fault.message}" if undecided
+                        else f"may end here with {end.fault.type}")
+
+
+def _origins(line: str) -> frozenset[Place]:
+    """Where a line of a kernel's text comes from; a branch and a loop stand where their conditions do."""
+    found: set[Place] = set()
+    for what in line.made_of if isinstance(line, Sourced) else ():
+        test = what.body[1] if isinstance(what, Loop) and len(what.body) > 1 else what
+        op = test.cond if isinstance(test, If) else test
+        found |= _places(op) if isinstance(op, Op) else set()
+    return frozenset(found)
+
+
+def _kept(how: str) -> str:
+    """How much of a local array there is at a time, in words."""
+    rows = how.removeprefix("row buffer of ")
+    return f"a row buffer: {rows} rows at a time" if rows != how else f"all of it is kept: {how.split(': ', 1)[-1]}"
 
 
 def _array(array: ExplainedArray) -> str:

@@ -55,9 +55,26 @@ Marks = Mapping[object, str]
 """Messages to show behind the line of an operation, end, node, block or the function."""
 
 
+class Sourced(str):
+    """A line of text that knows what it was made of: operations and nodes."""
+
+    __slots__ = ("made_of",)
+    made_of: frozenset[object]
+
+    def __new__(cls, line: str, made_of: Iterable[object]) -> Sourced:
+        made = super().__new__(cls, line)
+        made.made_of = frozenset(made_of)
+        return made
+
+
 def format_function(fn: Function, marks: Marks | None = None) -> str:
     """The text of `fn`, ending in a newline. Works for invalid functions too: that is how they are reported."""
     return "\n".join(_Printer(fn, marks or {}).lines()) + "\n"
+
+
+def sourced_lines(fn: Function) -> list[str]:
+    """The lines of `format_function`; those of operations and nodes are `Sourced`."""
+    return list(_Printer(fn, {}).lines())
 
 
 def format_const(const: Const) -> str:
@@ -229,7 +246,7 @@ class _Printer:
             yield f"{param} = {init}"
 
     def marked(self, what: object, line: str) -> str:
-        return f"{line}    ; <-- {self.marks[what]}" if what in self.marks else line
+        return f"{line}    ; <-- {self.marks[what]}" if what in self.marks else Sourced(line, (what,))
 
     def op(self, op: Op) -> str:
         text = f"{op.opcode} {self.operands(op.args)}".rstrip()

@@ -62,6 +62,30 @@ def smooth(a, out, n):
         out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
 
 
+def blur(a, out):
+    """Two passes over a buffer of its own."""
+    h, w = a.shape
+    rows = np.empty((h, w))
+    for y in range(h):
+        for x in range(1, w - 1):  # across
+            rows[y, x] = (a[y, x - 1] + a[y, x] + a[y, x + 1]) / 3.0
+    for y in range(1, h - 1):
+        for x in range(1, w - 1):
+            out[y, x] = limited(rows[y - 1, x] + rows[y + 1, x])
+
+
+def limited(v):
+    if v > 2.0:
+        return 2.0 - share(v, 2.0)
+    return v * 0.5
+
+
+def of_lines(report):
+    """Line of source -> the lines of the text that are linked with it."""
+    return {line.text.strip(): [report.text[k].strip() for k in line.linked]
+            for part in report.parts for line in part.lines}
+
+
 def remarks(report, text):
     """Of the line that starts so."""
     (found,) = (line for part in report.parts for line in part.lines if line.text.strip().startswith(text))
@@ -105,6 +129,45 @@ def test_loops_kernels_and_refusals_have_reports():
     assert refused.refused and "[flatten/unknown-call]" in refused.facts[0]
     assert [part.name for part in refused.parts] == ["reads", "asks"]
     assert ("refused", "the call of builtins.input cannot be flattened") in remarks(refused, "return x + float(input")
+
+
+def test_lines_of_a_kernel_are_linked_with_numpy_s_slices():
+    twin = pyflat.twin(blur)
+    found = twin.report("f8[:,:],f8[:,:]")
+    assert "\n".join(found.text) == str(twin.show(kinds="f8[:,:],f8[:,:]")).rstrip("\n")
+    assert {part.name for part in found.parts} == {"blur", "limited", "share"}
+    linked = of_lines(found)
+    assert linked["rows = np.empty((h, w))"] == ["rows = np.empty((h, w))"]
+    (row,) = linked["rows[y, x] = (a[y, x - 1] + a[y, x] + a[y, x + 1]) / 3.0"]
+    assert row.startswith("rows[start:stop, 1:w - 1] = s.divide(a[start:stop, :w - 2]")
+    assert linked["for y in range(h):"] == [
+        "if 0 < h and 1 < w - 1:", "for start, stop in s.blocks(0, h, w - 2):"]
+    assert linked["if v > 2.0:"] == ["t2 = t > 2.0"]
+    assert any("lanes.log(" in line for line in linked["return math.log(x / low)"])
+    assert ["* 0.5" in line for line in linked["return v * 0.5"]] == [True]
+
+
+def test_a_choice_in_a_kernel_is_linked_with_numpy_s_where():
+    def halves(a, out):
+        for i in range(len(a)):
+            v = a[i]
+            if v > 1.0:
+                v = v * 0.5
+            out[i] = v
+
+    linked = of_lines(pyflat.twin(halves).report("f8[:],f8[:]"))
+    assert any("np.where(" in line for line in linked["if v > 1.0:"])
+
+
+def test_lines_of_a_kernel_are_linked_with_the_ir_and_say_what_becomes_of_arrays():
+    found = pyflat.twin(blur, target="numba").report("f8[:,:],f8[:,:]")
+    linked = of_lines(found)
+    assert [line.split()[0] for line in linked["for y in range(h):"] if "loop" in line] == ["loop"]
+    assert [line.split()[2] for line in linked["return v * 0.5"]] == ["mul"]
+    kept = {text for sort, text in remarks(found, "rows = np.empty") if sort == "array"}
+    assert "a row buffer: 3 rows at a time" in kept
+    assert any("row by row" in text for _, text in remarks(found, "for y in range(h)"))
+    assert ("loop", "4 indices tested for all iterations at once") in remarks(found, "for x in range(1, w - 1):  # across")
 
 
 class Page(HTMLParser):

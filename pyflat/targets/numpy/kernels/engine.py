@@ -46,6 +46,12 @@ class NumpyKernel:
     def source(self) -> str:
         return self.version(True)[1]
 
+    def sourced_lines(self) -> list[str]:
+        """The lines of `source`; those of the body know of which operations and loops they are made."""
+        writer = KernelText(self.kernel, lanes=True)
+        text = writer.text().rstrip("\n").split("\n")
+        return text[:len(text) - len(writer.lines)] + writer.lines
+
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
         """"done", "fault" or "warning"; the numbers; the arrays made."""
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]

@@ -163,6 +163,7 @@ class Loops(Nests):
         names, results = self.variables(loop.params), self.variables(loop.results)
         self.assign(names, loop.inits)
         self.name_params(loop.params, names)
+        self.reading.add(loop)
         with self._python_loop(ENDLESS) as far:
             self.ways[loop.label] = Way(results, self.depth)
             self.ways[loop.again] = Way(names, self.depth, again=True)
@@ -188,6 +189,7 @@ class Loops(Nests):
         assert isinstance(test, If)
         ending = test.orelse[-1]
         assert isinstance(ending, Block) and ending.end is not None
+        self.reading.add(loop)
         with self._python_loop(f"for {counter} in range({', '.join(parts)}):") as far:
             self.ways[loop.label] = Way(results, self.depth)
             self.ways[loop.again] = Way(names, self.depth, again=True)
@@ -216,6 +218,7 @@ class Loops(Nests):
         self.put(f"{left} = False")
         self.put(f"{run} = {'True' if mask == 'None' else mask}")
         self._zeros(results, loop.results)
+        self.reading.add(loop)
         with self._python_loop(f"while np.any({run}):"):
             again = self.fresh("again")
             self.put(f"{again} = False")

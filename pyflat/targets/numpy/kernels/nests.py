@@ -48,6 +48,7 @@ class Nests(Operations):
         otherwise = any(names) or may_fault_outside(nest)
         guard = [] if not otherwise and self._is_harmless(nest) else self._guards(nest, counts)
         if guard:
+            self.reading.update(nest.loops)
             with self.block(f"if {' and '.join(guard)}:"):
                 self._lanes(nest, counts, names)
         else:
@@ -152,6 +153,7 @@ class Nests(Operations):
             each = " * ".join(f"({count})" if " " in count else count for count in counts[1:]) or "1"
             lower, upper = self.sum_text(nest.counted[0].lower, 0), self.sum_text(nest.counted[0].upper, 0)
             each = each[1:-1] if len(counts) == 2 and each[0] == "(" else each
+            self.reading.update(nest.loops)
             with self.block(f"for {start}, {stop} in s.blocks({lower}, {upper}, {each}):"):
                 self.ranges[0] = start, stop
                 self._body(nest, [f"{stop} - {start}", *counts[1:]], names)

@@ -34,6 +34,11 @@ class Operations(Writer):
         """Indices that Python's own subscripts check."""
 
     def op(self, op: Op, mask: Mask) -> None:
+        self.writes, self.reading = op, {op}
+        self._written(op, mask)
+        self.writes, self.reading = None, set()
+
+    def _written(self, op: Op, mask: Mask) -> None:
         varying = self.vary(op.args)
         if varying:
             self.varying.add(op)
@@ -107,6 +112,7 @@ class Operations(Writer):
     def _same_as(self, op: Op, value: Value) -> None:
         self.settle(value)
         self.names[op], self.levels[op] = self.bare(value), self.levels.get(value, ATOM)
+        self.made_of[op] = {op, *self.reading}
         if value in self.counters:
             self.counters.add(op)
 
@@ -180,9 +186,11 @@ class Operations(Writer):
             if op not in self.inlined or isinstance(position, Const):
                 self.settle(position)
                 self.names[op] = self.operand(position)
+                self.made_of[op] = {op, *self.reading}
                 return
             reads = self.waiting.get(position, frozenset())
             self.names[op], self.levels[op] = self.bare(position), self.levels.get(position, ATOM)
+            self.made_of[op] = {op, *self.reading}
             self.waiting[op] = reads
             return
         self.settle_view(op.args[0])

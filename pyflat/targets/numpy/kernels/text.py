@@ -23,6 +23,7 @@ from pyflat.errors import InternalError
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Region, Value, Yield, walk
+from pyflat.ir.print import Sourced
 from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.loops import Loops
@@ -41,7 +42,7 @@ class KernelText(Loops):
     """Writes the function. `lanes` is false for the version without any: every loop is a loop."""
 
     def text(self) -> str:
-        """A module: what the function needs, and the function."""
+        """A module: what the function needs, and the function. Its lines are `lines`, the last ones of the text."""
         given = self._parameters()
         values = self.items(self.kernel.function.body, "None")
         if values is not None:
@@ -161,7 +162,9 @@ class KernelText(Loops):
             if self.lines[start + 1:] == [f"{indent}    pass"]:
                 self.lines[start:] = [] if condition.isidentifier() else [f"{indent}{condition}  # which may warn"]
         elif self.lines[start + 1:middle] == [f"{indent}    pass"]:
-            self.lines[start:middle + 1] = [f"{indent}if not {condition}:"]
+            head = self.lines[start]
+            made_of = head.made_of if isinstance(head, Sourced) else ()
+            self.lines[start:middle + 1] = [Sourced(f"{indent}if not {condition}:", made_of)]
 
     def _never_faults(self, node: If) -> bool:
         """A test of a length, which is no negative number."""
@@ -194,6 +197,7 @@ class KernelText(Loops):
             if call == "without" or mask != "None":
                 arm = self.fresh("mask")
                 lines.append((len(self.lines), arm))
+                self.reading.add(node)
                 self.put(f"{arm} = s.{call}({mask}, {condition})")
             found = self.items(items, arm)
             if found is not None:
@@ -205,6 +209,7 @@ class KernelText(Loops):
             for number, name in enumerate(names):
                 if name:
                     first, second = (self.lanes_text(found[0][number]) for _, found in ends)
+                    self.reading.add(node)
                     self.put(f"{name} = np.where({condition}, {first}, {second})")
         elif ends:
             self.assign(names, ends[0][1][0])

@@ -15,6 +15,7 @@ from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value, Yield, walk
+from pyflat.ir.print import Sourced
 from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import Boxes
 from pyflat.targets.numpy.kernels.names import Names, counter_wish, wish
@@ -36,6 +37,12 @@ class Writer:
         self.levels: dict[Value, int] = {}
         self.waiting: dict[Value, frozenset[str]] = {}
         """What waits -> the arrays that it reads."""
+        self.made_of: dict[Value, set[object]] = {}
+        """Values that are expressions of no name -> their operations."""
+        self.reading: set[object] = set()
+        """Operations and loops that are in the line that is written next."""
+        self.writes: Op | None = None
+        """The operation whose lines are written."""
         self.views: set[Value] = set()
         """Loads that are views of arrays which the nest writes."""
         self.inlined, self.local, self.users = _used_once(kernel.function.body)
@@ -54,8 +61,10 @@ class Writer:
                           if isinstance(argument, ArrayArgument)}
 
     # --- lines
-    def put(self, line: str) -> None:
-        self.lines.append("    " * self.indent + line)
+    def put(self, line: str, made_of: set[object] | None = None) -> None:
+        self.lines.append(Sourced("    " * self.indent + line, self.reading if made_of is None else made_of))
+        if made_of is None and self.writes is None:
+            self.reading.clear()
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -69,7 +78,7 @@ class Writer:
 
     def put_before(self, start: int, line: str) -> None:
         """A line at a place that is written already, as far in as this one."""
-        self.lines.insert(start, "    " * self.indent + line)
+        self.lines.insert(start, Sourced("    " * self.indent + line, self.reading))
 
     # --- names
     def fresh(self, stem: str = "t") -> str:
@@ -84,6 +93,7 @@ class Writer:
             text = literal(value)
             return text[1:-1] if not level and text[0] == "(" else text
         self.waiting.pop(value, None)
+        self.reading |= self.made_of.get(value, set())
         text = self.names[value]
         return f"({text})" if self.levels.get(value, ATOM) < level else text
 
@@ -110,6 +120,7 @@ class Writer:
         self.levels[op] = level
         self.names[op] = text
         self.waiting[op] = reads
+        self.made_of[op] = {op, *self.reading}
         if self._is_simple_sum(op):
             return
         if op not in self.inlined or len(text) > WIDEST or wish(op) != "t":
@@ -130,7 +141,7 @@ class Writer:
         copy = ".copy()" if value in self.views else ""
         self.views.discard(value)
         name = self.fresh(wish(value))
-        self.put(f"{name} = {self.names[value]}{copy}")
+        self.put(f"{name} = {self.names[value]}{copy}", self.made_of.pop(value))
         self.names[value], self.levels[value] = name, ATOM
 
     def settle_view(self, value: Value) -> None:
