@@ -82,8 +82,8 @@ def fragment(found: Report) -> str:
     twin = f'<div class="twin"><h3>What became of it</h3><div class="side">{text}</div></div>' if text else ""
     counted = any(line.share for part in found.parts for line in part.lines)
     legend = "" if found.refused else (
-        f"<p><small>{'Coloured by its share of the cost. ' if counted else ''}Of grey lines no operation is left. Point at "
-        "a line to see what belongs to it.</small></p>")
+        f"<p><small>{'Coloured by its share of the cost. ' if counted else ''}Of grey lines no operation is left. "
+        "Point at a line to see what belongs to it.</small></p>")
     what = "The whole message" if found.refused else "All that explain() says"
     more = f'<details><summary>{what}</summary><pre class="more">{escape(found.more)}</pre></details>'
     script = _SCRIPT.replace("$identity", identity)
