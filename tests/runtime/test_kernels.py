@@ -349,3 +349,18 @@ def test_what_is_left_out_has_its_default_and_no_original_runs(target, more, nam
     twin = pyflat.twin(weighted, target=target)
     assert twin(np.arange(5.0), *more, **named) == weighted(np.arange(5.0), *more, **named)
     assert twin.stats.replayed == 0
+
+
+def rounded(a, at):
+    for i in range(len(a)):
+        a[i] /= a[i] * a[i] - round(at[i])
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", ["i4", "u1", "i8", "f4"])
+def test_round_of_a_numpy_number_is_a_python_int(target, dtype):
+    a, at = np.linspace(-2.0, 3.0, 40, dtype="f4"), (np.arange(40) % 9 + 2).astype(dtype)
+    one, other = a.copy(), a.copy()
+    rounded(one, at)
+    pyflat.twin(rounded, target=target)(other, at)
+    assert one.tobytes() == other.tobytes()

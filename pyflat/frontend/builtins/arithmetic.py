@@ -79,7 +79,8 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise scalars.type_fault(s, values[0])
     digits = values[1] if len(values) > 1 else Static(None)
     if isinstance(digits, Static) and digits.value is None:
-        return s.build.op("round_int", number) if number.kind is FLOAT else scalars.to_kind(s, number, INT)
+        found = s.build.op("round_int", number) if number.kind is FLOAT else scalars.to_kind(s, number, INT)
+        return s.mark_python(found, values[:1])  # of NumPy's numbers too
     if numeric_kind(digits) not in (INT, BOOL):
         raise s.fault("TypeError", "round() takes an int as its second argument", node)
     if s.may_be_numpy(values[0]):
