@@ -40,7 +40,7 @@ def index(scope: Scope, dim: str) -> str:
 def _affine(scope: Scope, dim: str) -> str:
     r = scope.r
     i = r.choice([i for i in scope.indices if i.dim == dim])
-    offsets = list(range(-i.low, i.high + 1))
+    offsets = list(range(-i.low, i.high + 1)) or [0]
     offset = r.choice(offsets) if scope.tame or r.random() < 0.93 else r.choice((-i.low - 1, i.high + 1, -i.low - 2))
     if not offset:
         return i.name
