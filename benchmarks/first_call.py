@@ -77,11 +77,11 @@ def measured_parts() -> Iterator[dict[str, float]]:
     """Seconds of each part of the first calls made inside; the passes are a part of flattening."""
     from pyflat.passes import pipelines
     from pyflat.runtime import compiled
-    from pyflat.targets.numba import engine, jit
+    from pyflat.targets.numba import compiled_kernel, jit
 
     parts = dict.fromkeys(PARTS, 0.0)
-    places = zip(PARTS, ((compiled, "flatten"), (pipelines, "run"), (engine, "write_kernel"), (jit, "_translated")),
-                 strict=True)
+    owners = ((compiled, "flatten"), (pipelines, "run"), (compiled_kernel, "write_kernel"), (jit, "_translated"))
+    places = zip(PARTS, owners, strict=True)
     patches = [mock.patch.object(owner, name, _spent(parts, part, getattr(owner, name)))
                for part, (owner, name) in places]
     for patch in patches:

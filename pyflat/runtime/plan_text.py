@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.plans import Entry, Plan
-    from pyflat.targets.numba import engine as numba
+    from pyflat.targets.numba.compiled_kernel import KernelEntry
     from pyflat.targets.numba.packed import Blocks
 
-    Point = numba.KernelEntry | numpy_target.EntryPoint
+    Point = KernelEntry | numpy_target.EntryPoint
 
 MISS = "MISS"
 
@@ -324,7 +324,7 @@ class _Text(Conditions):
         """Whether a scalar has more digits than lanes: NumPy rounds arrays only."""
         return self.float32 and not argument.is_array and argument.number == np.float64
 
-    def _kernel(self, point: numba.KernelEntry) -> _Lines:
+    def _kernel(self, point: KernelEntry) -> _Lines:
         """One call of a numpy.ufunc, which refuses what cannot be broadcast."""
         flags = [self.variable(CellType(flag)) for flag in point.state.flags[: 1 + point.loops]]
         results = ", ".join(f"{OURS}r{k}" for k in range(len(point.dtypes) + point.hidden))
@@ -477,7 +477,7 @@ class _Text(Conditions):
             if self._is_rounded(argument):  # what overflows would warn
                 yield f"not {-F4.largest!r} <= {name} <= {F4.largest!r}"
 
-    def _too_many(self, point: numba.KernelEntry) -> list[str]:
+    def _too_many(self, point: KernelEntry) -> list[str]:
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `step`
         lanes are for one call of the kernel, from `limit` on threads may be worth it. Arrays that NumPy would bring to
         the kernel by rows or in buffers are for `walk`, which gets their common shape."""

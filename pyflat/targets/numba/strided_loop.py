@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
 
 if TYPE_CHECKING:
-    from pyflat.targets.numba.engine import InnerLoop
+    from pyflat.targets.numba.compiled_kernel import InnerLoop
 
 _HEAD = """
 declare i64 @python(ptr, ptr, ptr, ptr)

@@ -20,6 +20,7 @@ from pyflat.ir.parse import parse_function
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.targets.numba import arms as numba_arms
+from pyflat.targets.numba import compiled_kernel
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as target
 from pyflat.targets.numba.costs import Costs
@@ -103,7 +104,7 @@ def test_calls_of_bounded_length_give_the_same(monkeypatch):
     lanes = columns(DAG_PARAMS, rows_of(DAG_PARAMS, 50, 50))
     lanes[0] = lanes[0][0]
     whole, suspects = target.compile(fn)(lanes, 100)
-    monkeypatch.setattr(target, "CALL_WORK", 41 * 7)
+    monkeypatch.setattr(compiled_kernel, "CALL_WORK", 41 * 7)
     parts, part_suspects = target.compile(fn)(lanes, 100)
     assert [a.tobytes() for a in whole] == [b.tobytes() for b in parts]
     assert np.array_equal(suspects, part_suspects)

@@ -24,9 +24,10 @@ from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numba import integer_narrowing
 from pyflat.targets.numba import kernel as numba_kernel
+from pyflat.targets.numba.compiled_kernel import compile_kernel
 from pyflat.targets.numba.costs import Costs
-from pyflat.targets.numba.engine import Kernel, compile_kernel
 from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing, narrow_ints
+from pyflat.targets.numba.kernel import Kernel
 from tests.passes.structured_programs import bits
 from tests.targets.numba import narrow_functions
 from tests.targets.numba.narrow_functions import EDGES, LOOPS, NUMBERS, STRAIGHT, fnv

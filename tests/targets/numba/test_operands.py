@@ -13,7 +13,7 @@ import pytest
 import pyflat
 from pyflat.ir.parse import parse_function
 from pyflat.runtime.calls import Caller
-from pyflat.targets.numba import autotune, conversions, feed
+from pyflat.targets.numba import autotune, compiled_kernel, conversions, feed
 from pyflat.targets.numba import engine as target
 from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba.loops import SUSPECTS
@@ -120,8 +120,8 @@ def test_a_kernel_takes_every_mix_of_dtypes_and_layouts(block, monkeypatch):
     rng = np.random.default_rng(5)
     engine = target.compile(random_dag(40, 3, STRAIGHT))
     made = []
-    compile_ = target.write_kernel
-    monkeypatch.setattr(target, "write_kernel", lambda *args: made.append(args) or compile_(*args))
+    compile_ = compiled_kernel.write_kernel
+    monkeypatch.setattr(compiled_kernel, "write_kernel", lambda *args: made.append(args) or compile_(*args))
     base = columns(DAG_PARAMS, rows_of(DAG_PARAMS, 50, 50))
     for n in (0, 1, 31, 32, 33, 64, 1_000, 5_003):
         for _ in range(12):

@@ -1,0 +1,234 @@
+"""The machine code of a kernel, and the ways to call it: once for each combination of dtypes of its operands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyflat.functions import libm
+from pyflat.ir.formats import dtypes
+from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.nodes import Block, Item, Op, Value, walk
+from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.types import BOOL
+from pyflat.targets import threads
+from pyflat.targets.numba.arms import kept_plans
+from pyflat.targets.numba.conversions import conversion, copying
+from pyflat.targets.numba.feed import LANES, feed_address
+from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
+from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
+from pyflat.targets.numba.layouts import caller
+from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
+from pyflat.targets.numba.packed import WORTH, Blocks, packed
+from pyflat.targets.numba.stored_operands import Stored
+from pyflat.targets.numba.symbols import Symbols
+
+LONG_CHAIN = 100
+"""Masks that depend on each other, one after the other, above which LLVM combines no instructions: it looks through all
+of them from each, 6 s for 512 and four times that for twice as many."""
+
+CALL_WORK = 2**27
+"""Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
+
+
+class KernelFacts(NamedTuple):
+    """What callers of a kernel ask about it: the dtypes of what it reads and writes, its operations, whether it has
+    loops, and whether it calls Python."""
+
+    inputs: Sequence[str]
+    results: Sequence[str]
+    size: int
+    loops: bool
+    calls_python: bool
+
+    @property
+    def operands(self) -> tuple[list[np.dtype[Any]], list[np.dtype[Any]]]:
+        return list(map(np.dtype, self.inputs)), list(map(np.dtype, self.results))
+
+
+def facts_of(kernel: Kernel) -> KernelFacts:
+    known, items = dtypes(kernel.floats), list(kernel.items)
+    inputs = tuple(kernel.stored.get(param, known[param.kind]).str for param in kernel.params)
+    results = tuple(known[root.kind].str for root in kernel.roots)
+    return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
+
+
+class CompiledKernel:
+    """A kernel's machine code for one pattern of uniform arguments, and for each combination of dtypes that was met a
+    way to call it. Only the code takes long to make."""
+
+    __slots__ = ("_calls", "_pattern", "_read", "code", "facts", "step")
+
+    def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode, read: Stored = ()):
+        self.facts, self._pattern, self.code, self._read = facts, pattern, code, read
+        self.step = max(CALL_WORK // (facts.size + 1), 1)
+        """Lanes in one call, so that Python gets to see Ctrl-C."""
+        self._calls: dict[tuple[np.dtype[Any], ...], _KernelCall] = {}
+
+    def entry_point(self, arguments: Sequence[np.dtype[Any] | None], dtypes: tuple[np.dtype[Any], ...]
+                    ) -> KernelEntry | None:
+        """The code as a ufunc with a state of its own, for arguments of these dtypes (None: a scalar); None where only
+        `Direct` can call it."""
+        (lanes, results), code, blocks = self.facts.operands, self.code, None
+        stored = [lane if dtype is None else dtype for dtype, lane in zip(arguments, lanes, strict=True)]
+        inputs = [dtype.newbyteorder("=") for dtype in stored]
+        if sum(self._pattern) >= WORTH:
+            blocks = Blocks([lane for lane, scalar in zip(lanes, self._pattern, strict=True) if scalar])
+            arrays = [dtype for dtype, scalar in zip(inputs, self._pattern, strict=True) if not scalar]
+            inputs, code = [*arrays, np.dtype(np.int64)], packed(code.address, self._pattern, len(results))
+        if not _fit_a_ufunc(inputs, results):
+            return None
+        state = _state_for(stored, lanes, self._read, len(results))
+        ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
+        own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
+        walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
+        return KernelEntry(ufunc.call, state, self.step, self.facts.loops, self.facts.calls_python, dtypes,
+                           len(results) - len(dtypes), ufunc, walk, blocks)
+
+    def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
+        return _KernelCall(self.code, stored, *self.facts.operands, self._read)
+
+    def stop(self, stopped: bool) -> None:
+        """Make all that run this kernel leave their loops, or let them run again."""
+        for each in tuple(self._calls.values()):
+            each.state.words[INTERRUPTED] = STOPPED if stopped else 0
+
+    def inner_loop(self) -> InnerLoop:
+        """The code for operands that are lanes."""
+        own = self._call_for(self.facts.operands[0])
+        return InnerLoop(self.code.address, own.state, self)
+
+    def run(self, n: int, operands: Sequence[Any]) -> bool:
+        """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
+        stored = tuple([operand.dtype for operand in operands[: len(self._pattern)]])
+        call = self._calls.get(stored) or self.prepare(stored)
+        return call.run(n, operands)
+
+    def prepare(self, stored: tuple[np.dtype[Any], ...]) -> _KernelCall:
+        """The way to call the code with operands of these dtypes."""
+        return self._calls.setdefault(stored, self._call_for(stored))
+
+
+class _KernelCall:
+    """A way to call a kernel's code with operands of certain dtypes: a ufunc where there can be one."""
+
+    __slots__ = ("_call", "_native", "_ufunc", "state")
+
+    def __init__(self, code: MachineCode, stored: Sequence[np.dtype[Any]], lanes: list[np.dtype[Any]],
+                 results: list[np.dtype[Any]], read: Stored):
+        self.state = _state_for(stored, lanes, read, len(results))
+        native = [dtype.newbyteorder("=") for dtype in stored]
+        self._native = [None if dtype.isnative else own for dtype, own in zip(stored, native, strict=True)]
+        self._call: Any
+        self._ufunc: Ufunc | None = None
+        if _fit_a_ufunc(native, results):
+            self._ufunc = Ufunc("twin", code.address, self.state.address, native, results, code, self.state)
+            self._call = self._ufunc.call
+        else:
+            self._call = Direct(code.address, self.state.address, code, self.state)
+
+    def run(self, n: int, operands: Sequence[Any]) -> bool:
+        """Compute `n` lanes; whether any is suspect. Raises what came up inside and could not be raised there."""
+        if any(self._native):
+            given = zip(operands, self._native, strict=False)
+            operands = [*[operand if dtype is None else operand.view(dtype) for operand, dtype in given],
+                        *operands[len(self._native):]]
+        words = self.state.words
+        before = words[SUSPECTS]
+        self._call(*operands) if self._ufunc is not None else self._call(n, operands)
+        if words[INTERRUPTED]:
+            self._after_interrupt(n, operands)
+        libm.raise_pending()
+        return words[SUSPECTS] != before
+
+    def _after_interrupt(self, n: int, operands: Sequence[Any]) -> None:
+        """Raise what a signal handler raised here. Another thread's kernel may have left for the same reason: it runs
+        again when that is over, unless its work has been given up."""
+        words = self.state.words
+        while words[INTERRUPTED]:
+            self.state.raise_interrupt()
+            threads.raise_if_given_up()
+            time.sleep(1e-3)
+            if not words[INTERRUPTED]:
+                self._call(*operands) if self._ufunc is not None else self._call(n, operands)
+
+
+def _fit_a_ufunc(inputs: Sequence[object], results: Sequence[object]) -> bool:
+    return bool(inputs) and bool(results) and len(inputs) + len(results) <= MAX_OPERANDS
+
+
+def _state_for(stored: Sequence[np.dtype[Any]], lanes: Sequence[np.dtype[Any]], read: Stored, results: int
+               ) -> SharedState:
+    """A state with what brings and converts the operands of a kernel. Results are stored as they are computed."""
+    conversions = [copying(dtype) | LANES if name else LANES if dtype == lane else conversion(dtype, lane)
+                   for dtype, lane, name in zip(stored, lanes, read or [""] * len(lanes), strict=True)]
+    return SharedState(feed_address(), [*conversions, *[LANES] * results])
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """A kernel for callers who look at the state themselves (`pyflat.runtime.plans`). The count of suspects starts at
+    0."""
+
+    call: np.ufunc
+    state: SharedState
+    step: int
+    """Lanes in one call at most."""
+    loops: bool
+    """A signal may end a call."""
+    calls_python: bool
+    """`libm.raised` may have something to raise."""
+    dtypes: tuple[np.dtype[Any], ...]
+    hidden: int
+    """So many outputs after the results are none."""
+    kept: Ufunc
+    """What `call` points into."""
+    walk: Callable[..., Any]
+    """The same for the shape of the results, and arrays of any layout (`layouts`)."""
+    blocks: Blocks | None = None
+    """Where scalars are packed: `call` takes the arrays and then a block's address."""
+
+
+def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = ()) -> tuple[CompiledKernel, Symbols]:
+    """The machine code of a kernel for one pattern of uniform arguments, and what it names."""
+    cpu = processor()
+    with kept_plans():
+        text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
+    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
+    return CompiledKernel(facts_of(kernel), pattern, code, read), symbols
+
+
+@dataclass(frozen=True, slots=True)
+class InnerLoop:
+    """The machine code of a kernel with all operands varying, as NumPy calls inner loops: the address of the code, and
+    its last operand, the state, in which it counts the suspect lanes."""
+
+    address: int
+    state: SharedState
+    compiled: CompiledKernel
+
+    def raise_interrupt(self) -> None:
+        """Raise what a signal handler raised inside the kernel."""
+        self.state.raise_interrupt()
+
+
+def _calls_python(op: Op) -> bool:
+    """Whether CPython's own function is called."""
+    if op.opcode == "round_digits":
+        return True
+    accuracy = OPERATIONS[op.opcode].accuracy
+    return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
+
+
+def longest_mask_chain(items: Sequence[Item]) -> int:
+    """How many and/or of bools follow on each other: an unrolled loop with a break in it has one for each copy."""
+    depth: dict[Value, int] = {}
+    for item in walk(list(items)):
+        for op in item.ops if isinstance(item, Block) else ():
+            if op.opcode in ("and", "or") and op.kind is BOOL:
+                depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
+    return max(depth.values(), default=0)
