@@ -364,3 +364,35 @@ def test_round_of_a_numpy_number_is_a_python_int(target, dtype):
     rounded(one, at)
     pyflat.twin(rounded, target=target)(other, at)
     assert one.tobytes() == other.tobytes()
+
+
+def rounded_truths(truths, out):
+    for i in range(len(out)):
+        out[i] = i
+        out[i] += round(truths[i]) if i > 2 else 1
+
+
+@TARGETS
+def test_round_of_an_element_of_bools_raises_as_in_python(target):
+    truths, one, other = np.ones(5, bool), np.zeros(5), np.zeros(5)
+    for function, out in ((rounded_truths, one), (pyflat.twin(rounded_truths, target=target), other)):
+        with pytest.raises(TypeError, match="doesn't define __round__"):
+            function(truths, out)
+    assert one.tobytes() == other.tobytes()
+
+
+def whole_numbers(a, out):
+    for i in range(len(a)):
+        out[i] = (np.floor(a[i]) + np.ceil(a[i])) // 2 - np.trunc(a[i]) % 7
+    return np.floor(a[0])
+
+
+@TARGETS
+@pytest.mark.parametrize("dtype", ["i8", "f8"])
+def test_what_is_whole_keeps_its_digits(target, dtype):
+    a = np.array([2**53 + 1, -5, 7, 2**60 + 1]).astype(dtype)
+    one, other = np.zeros(4, dtype), np.zeros(4, dtype)
+    wanted, found = whole_numbers(a, one), pyflat.twin(whole_numbers, target=target)(a, other)
+    assert one.tobytes() == other.tobytes()
+    assert wanted.dtype == found.dtype
+    assert wanted == found

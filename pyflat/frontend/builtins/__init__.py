@@ -223,8 +223,8 @@ _HANDLERS: dict[Any, Handler] = {
     # NumPy on scalars
     np.power: arithmetic.np_power, np.abs: arithmetic.abs_,
     np.fabs: float_operation("abs"),
-    np.floor: float_operation("floor"), np.ceil: float_operation("ceil"),
-    np.trunc: float_operation("trunc"), np.rint: float_operation("rint"),
+    np.floor: arithmetic.np_whole("floor"), np.ceil: arithmetic.np_whole("ceil"),
+    np.trunc: arithmetic.np_whole("trunc"), np.rint: float_operation("rint"),
     np.radians: arithmetic.scale(math.pi / 180.0), np.deg2rad: arithmetic.scale(math.pi / 180.0),
     np.degrees: arithmetic.scale(180.0 / math.pi), np.rad2deg: arithmetic.scale(180.0 / math.pi),
     np.copysign: float_operation("copysign", 2),

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import libcst as cst
+import numpy as np
 
-from pyflat.frontend.builtins.support import Handler, inlined_for_ints, only
+from pyflat.frontend.builtins.support import Handler, float_operation, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import arrays, characters, operators, scalars, unsigned
@@ -20,7 +21,7 @@ from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Roun
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
-from pyflat.ir.nodes import FALSE
+from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX
 
 
@@ -79,6 +80,8 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise scalars.type_fault(s, values[0])
     digits = values[1] if len(values) > 1 else Static(None)
     if isinstance(digits, Static) and digits.value is None:
+        if number.kind is BOOL and s.may_be_numpy(values[0]):
+            raise _no_rounding(s, number, node)
         found = s.build.op("round_int", number) if number.kind is FLOAT else scalars.to_kind(s, number, INT)
         return s.mark_python(found, values[:1])  # of NumPy's numbers too
     if numeric_kind(digits) not in (INT, BOOL):
@@ -105,6 +108,13 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return s.space.call(Static(library.round_to_multiple), Arguments([whole, Static(power)], {}), node)
 
 
+def _no_rounding(s: Evaluator, truth: Value, node: cst.CSTNode) -> Exception:
+    """NumPy's bools cannot be rounded, Python's can."""
+    if s.is_numpy(truth) if s.widths is None else None not in s.widths.of(truth):
+        return s.fault("TypeError", "type numpy.bool doesn't define __round__ method", node)
+    return s.refuse("flatten/not-yet", "round() of a bool that may be Python's or NumPy's", node, help="round(int(x))")
+
+
 def abs_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
     found = lookup.method_of(value, "__abs__")
@@ -113,6 +123,23 @@ def abs_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(value):
         return operators.unary_array(s, "abs", value, node)
     return num.unary(s, "abs", value)
+
+
+NUMPY_KEEPS_INTS = np.floor(np.int64(1)).dtype.kind == "i"
+"""np.floor, np.ceil and np.trunc of an int are ints since NumPy 2.1, before they are floats."""
+
+
+def np_whole(opcode: str) -> Handler:
+    """np.floor, np.ceil and np.trunc."""
+    of_floats = float_operation(opcode)
+
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+        (value,) = only(s, arguments, node, 1, 1)
+        if numeric_kind(value) is INT and NUMPY_KEEPS_INTS:
+            return num.unary(s, "pos", value)
+        return of_floats(s, arguments, node)
+
+    return handler
 
 
 def log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

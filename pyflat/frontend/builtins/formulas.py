@@ -8,6 +8,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins import reductions
+from pyflat.frontend.builtins.arithmetic import NUMPY_KEEPS_INTS
 from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import array_items, arrays, operators, scalars
@@ -137,7 +138,13 @@ def reciprocal(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
 
 def fix(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
-    return arrays.apply(s, lambda v: s.build.op("trunc", as_float(s, v)), [x], node)
+
+    def one(v: Abstract) -> Abstract:
+        if numeric_kind(v) is INT and NUMPY_KEEPS_INTS:
+            return v
+        return s.build.op("trunc", as_float(s, v))
+
+    return arrays.apply(s, one, [x], node)
 
 
 def rounded(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
