@@ -271,7 +271,7 @@ def temporary(scope: Scope) -> Lines:
     elif whole_like < 0.35:
         text = f"np.full({text}, {r.choice(('0.5', '1.0', '-2.0'))})" if not dtype else f"np.full({text}, 2{dtype})"
     elif whole_like < 0.5:
-        return _filled(scope, name, dims, f"np.empty({text}{dtype})", kind)
+        return _filled(scope, name, dims, shape, f"np.empty({text}{dtype})", kind)
     else:
         text = f"np.{r.choice(('zeros', 'zeros', 'ones'))}({text}{dtype})"
     if kind not in DTYPES:
@@ -281,15 +281,16 @@ def temporary(scope: Scope) -> Lines:
     return [f"{name} = {text}"]
 
 
-def _filled(scope: Scope, name: str, dims: tuple[str, ...], made: str, kind: str) -> Lines:
+def _filled(scope: Scope, name: str, dims: tuple[str, ...], shape: list[str], made: str, kind: str) -> Lines:
+    """An array of these extents, and the loops that write all of it: other names of an extent may have other values."""
     if kind not in DTYPES or len(dims) > 2:
         return store(scope)
     array, inner = Array(name, dims, kind), scope.inner(loop=True)
     names = [scope.name("f") for _ in dims]
     inner.indices += [Index(name, dim) for name, dim in zip(names, dims, strict=True)]
     lines = [f"{name}[{', '.join(names)}] = {fitting(inner, array)}"]
-    for place, dim in zip(names[::-1], dims[::-1], strict=True):
-        lines = [f"for {place} in range({scope.extent(dim)}):", *indented(lines)]
+    for place, extent in zip(names[::-1], shape[::-1], strict=True):
+        lines = [f"for {place} in range({extent}):", *indented(lines)]
     scope.arrays.append(array)
     return [f"{name} = {made}", *lines]
 

@@ -20,13 +20,14 @@ def sweeps(scope: Scope) -> Lines:
     if not wide:
         return []
     base = r.choice(wide)
-    shape = ", ".join(scope.extent(dim) for dim in base.dims)
+    extents = [scope.extent(dim) for dim in base.dims]
+    shape = ", ".join(extents)
     fresh = [Array(scope.name("tmp"), base.dims, "float64") for _ in range(r.choice((0, 1, 1, 2)))]
     lines = [f"{array.name} = np.{r.choice(('empty', 'empty', 'zeros'))}(({shape}))" for array in fresh]
     targets = [*fresh, *(r.choice(wide) for _ in range(r.choice((1, 2))))]
     nests: Lines = []
     for target in targets if len(targets) > 1 else [*targets, r.choice(wide)]:
-        nests += _nest(scope, target, whole=target in fresh)
+        nests += _nest(scope, target, extents if target in fresh else None)
         scope.arrays.append(target)
         if target in fresh and r.random() < 0.4:
             scope.arrays = [a for a in scope.arrays if a.name in {each.name for each in wide}] + fresh[:1 + fresh.index(target)]
@@ -35,14 +36,15 @@ def sweeps(scope: Scope) -> Lines:
     return lines + nests
 
 
-def _nest(scope: Scope, target: Array, *, whole: bool) -> Lines:
-    """Loops over the axes, and stores of elements; `whole`: of all of them."""
+def _nest(scope: Scope, target: Array, whole: list[str] | None) -> Lines:
+    """Loops over the axes, and stores of elements; `whole`: of all of an array of these extents."""
     r, inner, heads = scope.r, scope.inner(loop=True), []
-    for name, dim in zip(_NAMES, target.dims, strict=False):
+    for axis, (name, dim) in enumerate(zip(_NAMES, target.dims, strict=False)):
         low, high = (0, 0) if whole else r.choice(((0, 0), (1, 1), (1, 1), (0, 1), (1, 0), (2, 1)))
         inner.indices = [*inner.indices, Index(name, dim, low, high)]
         start = f"{low}, " if low else ""
-        heads.append(f"for {name} in range({start}{inner.extent(dim)}{f' - {high}' if high else ''}):")
+        extent = whole[axis] if whole else inner.extent(dim)
+        heads.append(f"for {name} in range({start}{extent}{f' - {high}' if high else ''}):")
     place = f"{target.name}[{', '.join(_NAMES[:len(target.dims)])}]"
     body = [f"{place} = {number(inner)}"]
     way = r.random()
