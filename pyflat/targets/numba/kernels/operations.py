@@ -15,8 +15,8 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.types import FLOAT, INT
+from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
 from pyflat.targets.numba.kernels.frame import ENTRY, slot
@@ -53,6 +53,9 @@ class KernelOperations:
         """What is Python's work."""
         self.zero = self.builder.lshr(self.context, i64(63))
         """Which LLVM does not know to be zero."""
+        joins = [item for item in walk(kernel.function.body) if not isinstance(item, Block)]
+        self.joined = {result for item in joins for result in item.results}
+        """What is one of several values."""
         groups = kernel_memories(kernel, self.sites)
         self.apart = Apart(self.module, groups)
         read = {groups[op.attr("array")] for op in all_ops(kernel.function.body) if op.opcode == "load"}
@@ -83,6 +86,10 @@ class KernelOperations:
         known = isinstance(value, Const) and value.value is not None or value in self.constant
         if not known or lane.kind is not FLOAT and not (ints and lane.kind is INT):
             return lane
+        return self._hidden(lane)
+
+    def _hidden(self, lane: Lane) -> Lane:
+        """The same number, of which LLVM knows nothing."""
         e, b = lane.emit, self.builder
         bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
         zero = self.zero if e.width == 1 else e.broadcast(INT, self.zero).value
@@ -148,7 +155,21 @@ class KernelOperations:
                 args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
             case "divide":
                 return args[0] / args[1]
+            case "to_float" if self._few_values(op.args[0]):
+                return self._hidden(emit(e, op, args))
         return emit(e, op, args)
+
+    def _few_values(self, value: Value) -> bool:
+        """Whether LLVM may take it for a choice of constants: a truth, and what is computed with that. It would compute
+        with each of them, too."""
+        while isinstance(value, Op) and value.kind is not BOOL and value.opcode not in ("load", "index", "select"):
+            parts = [arg for arg in value.args if not isinstance(arg, Const)]
+            if len(parts) != 1:
+                return False
+            value = parts[0]
+        if isinstance(value, Const):
+            return False
+        return value.kind is BOOL or value in self.joined or isinstance(value, Op) and value.opcode == "select"
 
     def _fault(self, op: Op) -> Any:
         """Whether an operation faults, None where it cannot."""

@@ -144,3 +144,41 @@ def test_what_is_needed_costs_nothing(function):
 
 def test_a_sum_of_which_one_way_returns_nothing():
     assert "add" in _removable(left_early, a=ARRAY)
+
+
+def by_an_element(a, out):
+    for i in range(3):
+        out[i] = i / a[i]
+
+
+def by_a_truth(a, out):
+    for i in range(len(a)):
+        out[i] = np.float64(1.0) / (a[i] > 0)
+
+
+def by_one_of_two(a, out):
+    for i in range(len(a)):
+        out[i] = np.float64(1.0) / ((3 if a[i] > 0 else 0) * 2)
+
+
+def by_a_count(a, out):
+    for i in range(len(a)):
+        n = 0
+        for j in range(2):
+            if a[j] > 0 and i > 1:
+                n = 4
+                break
+        out[i] = np.float64(1.0) / n
+
+
+@pytest.mark.parametrize("dtype", [bool, "i4", "f8"])
+@pytest.mark.parametrize("function", [by_an_element, by_a_truth, by_one_of_two, by_a_count])
+def test_a_quotient_by_one_of_two_numbers_warns(function, dtype):
+    wanted = []
+    for each in (function, pyflat.twin(function, target="numba")):
+        with warnings.catch_warnings(record=True) as shown:
+            warnings.simplefilter("always")
+            each(np.array([0, 1, 0], dtype), np.zeros(3))
+        wanted.append(sorted(str(one.message) for one in shown))
+    assert wanted[0]
+    assert wanted[0] == wanted[1]
