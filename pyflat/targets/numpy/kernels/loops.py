@@ -238,12 +238,14 @@ class Loops(Nests):
         return after if leaves_elsewhere(loop) else mask
 
     def _settle_varying(self, loop: Loop) -> bool:
-        """Mark what varies among what a loop carries; whether all lanes leave it together."""
+        """Mark what varies among what a loop carries; whether all lanes leave it together, and for what follows it:
+        what leaves it for a region around is in a mask, and Python's loop would go on."""
+        elsewhere = leaves_elsewhere(loop)
         marked = {p for p, v in zip(loop.params, loop.inits, strict=True) if v in self.varying}
         while True:
             varying = varying_in(loop, self.varying | marked)
             more = {p for p, ways in next_values(loop).items() if any(v in varying for v in ways)} | marked
-            apart = exits_vary(loop.body, varying)
+            apart = elsewhere or exits_vary(loop.body, varying)
             if apart:
                 more = {p for p in loop.params if p.kind is not MEMORY}
             if more == marked:

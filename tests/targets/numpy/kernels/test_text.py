@@ -154,3 +154,37 @@ def test_blocks_cover_a_range_once(lower, upper, each):
 
 def test_blocks_bound_the_lanes():
     assert max(stop - start for start, stop in array_lanes.blocks(0, 10**6, 64)) * 64 <= array_lanes.LANES_AT_ONCE
+
+
+def first_above(a, x):
+    for k in range(len(a)):
+        if a[k] > x:
+            return k
+    return -1
+
+
+def in_two_loops(a, x):
+    for k in range(len(a)):
+        for j in range(k):
+            if a[j] > x:
+                return j + k
+    return -1
+
+
+def searched_by_all(a, b, out):
+    for i in range(len(out)):
+        x = first_above(a, 2.0)
+        y = in_two_loops(a, 2.0)
+        out[i] = x + 10 * y if b[i] > 0.0 else out[i] - x
+
+
+@pytest.mark.parametrize("high", [0, 3, 7])
+def test_all_lanes_leave_a_search_where_it_finds(high):
+    a, b = np.zeros(7), np.linspace(-1.0, 1.0, 9)
+    a[high:] = 5.0
+    one, other = np.arange(9.0), np.arange(9.0)
+    searched_by_all(a, b, one)
+    twin = pyflat.twin(searched_by_all)
+    twin(a, b, other)
+    assert "start:stop" in twin.show()
+    assert one.tobytes() == other.tobytes()
