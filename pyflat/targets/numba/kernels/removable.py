@@ -183,11 +183,26 @@ def _behind_one(op: Op) -> frozenset[Value]:
 
 
 def _compared(op: Op) -> tuple[Value, ...]:
-    """The numbers of a test that LLVM cannot tell from their signs."""
+    """The numbers of a test that LLVM cannot tell from their signs, or because they are one number: `x + x` and
+    `x * 2.0`."""
     if op.opcode not in _ORDERS:
         return ()
     numbers = [arg.value for arg in op.args if isinstance(arg, Const)]
-    return op.args if all(0.0 < (number or 0.0) < math.inf for number in numbers) else ()
+    apart = bool(numbers) or not _sources(op.args[0]) & _sources(op.args[1])
+    return op.args if apart and all(0.0 < (number or 0.0) < math.inf for number in numbers) else ()
+
+
+def _sources(value: Value) -> frozenset[Value]:
+    """What a number is computed from."""
+    found, waiting = set[Value](), [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Const) or each in found:
+            continue
+        found.add(each)
+        if isinstance(each, Op) and each.opcode != "load":
+            waiting += each.args
+    return frozenset(found)
 
 
 def _moves(place: Value, iv: Param, given: Sequence[Value]) -> bool:

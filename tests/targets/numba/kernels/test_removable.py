@@ -74,6 +74,12 @@ def never_looked_at(a):
     return 1
 
 
+def compared_with_itself(a):
+    for i in range(len(a)):
+        if a[i] + a[i] > a[i] * 2.0:
+            a[i] = 1.0
+
+
 def left_early(a):
     s = 0.0
     for i in range(len(a)):
@@ -84,7 +90,8 @@ def left_early(a):
 
 
 @pytest.mark.parametrize("function", [overwritten, overwritten_at_once, overwritten_in_a_short_loop, last_one_counts,
-                                      last_store_counts, needed_in_one_arm, only_compared, never_looked_at, left_early])
+                                      last_store_counts, needed_in_one_arm, only_compared, never_looked_at, left_early,
+                                      compared_with_itself])
 @pytest.mark.parametrize("target", ["numba", "numpy"])
 def test_an_operation_without_a_use_warns(function, target):
     twin = pyflat.flatten(target=target)(function).flat
