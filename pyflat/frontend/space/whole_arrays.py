@@ -149,6 +149,8 @@ def store_selected(s: Evaluator, owner: View, chosen: View, value: Abstract, nod
         _store_masked(s, owner, chosen, number, node)
         return
     _require_indices(s, chosen, node)
+    if chosen.memory is owner.memory:  # NumPy reads them all before it writes
+        chosen = memories.computed(s, chosen, node)
     rank = len(chosen.extents)
 
     def check(at: tuple[Abstract, ...]) -> None:  # NumPy looks at all of them before it writes

@@ -233,3 +233,30 @@ def case_read_only_and_perhaps_never_written(a):
     for i in range(len(a)):
         a[i] = 1.0
     return len(a)
+
+
+WHOLE = "np.array([1, 1, 2, 0, 3])"
+
+
+@on(WHOLE)
+def case_indices_that_are_written(a):
+    a[a] = 0
+
+
+@on(WHOLE)
+def case_indices_in_a_part_of_what_is_written(a):
+    a[1:][a[:-1]] = 2
+    for i in range(2):
+        a[a[i:i + 2]] = i
+
+
+@on("a = np.array([1, 1, 2, 0, 3]); a, a", "a = np.array([1, 1, 2, 0, 3, 2]); a[1:], a[:-1]")
+def case_indices_that_overlap(a, idx):
+    a[idx] = 3
+    idx[a % 2] = 1
+
+
+@on("np.array([True, True, True, False])")
+def case_masks_that_are_written(mask):
+    mask[1:][mask[:-1]] = False
+    mask[mask] = False
