@@ -126,26 +126,27 @@ def trace_lane(
     pdb: bool = False,
 ) -> LaneTrace:
     """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
-    context = caller.context(args, kwargs, options)
-    call, lanes, options = context.call, context.lanes, context.options
+    ready = caller.ready(args, kwargs, options)
+    context, built = ready.context, ready.built
+    lanes, options = context.lanes, context.options
     flat = _flat_index(lane, lanes)
-    built = caller.compilations.get(caller.callee.function, call.arguments, options.as_built)
     replay = Replay(context, built.result)
     row = replay.row(flat)
     if pdb:
         _debug(replay, row)
-    spec = _specialised(caller.callee.function, call.arguments, options)
+    spec = _specialised(caller.callee.function, ready.arguments, options)
     files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
     files.add(caller.callee.function.__code__.co_filename)
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
-    wanted = expected(traced, built.result) if built.reference is None else _float32_values(built.reference, row)
+    narrow = ready.reference
+    wanted = expected(traced, built.result) if narrow is None else _float32_values(narrow, row)
     as_wanted = partial(_same_leaves, built.result, wanted)
     runs = list(_stages(spec.function, lanes, flat, as_wanted, trips, fast_passes(options)))
     stages = [stage for stage, _ in runs]
     stages.append(_engine(built, lanes, flat, options.target, as_wanted))
     shown = next((stores for stage, stores in runs if not stage.agrees), runs[0][1])
-    steps = tuple(_paired(traced.stores, shown, built.reference is not None))
+    steps = tuple(_paired(traced.stores, shown, narrow is not None))
     name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
     leaves = stages[-1].leaves
     value = "" if leaves is None else _returned(built.result, leaves)

@@ -11,7 +11,7 @@ import dis
 import inspect
 import itertools
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -165,11 +165,16 @@ def parse_kinds(kinds: str | Sequence[str], lanes: Sequence[str]) -> list[Shape]
     return [_KINDS[word] for word in words]
 
 
+def _is_one_of(given: object, names: Collection[str]) -> bool:
+    """Not for an array, which is compared item by item."""
+    return isinstance(given, str) and given in names
+
+
 def of_kernel(version: Any, stage: str | None) -> Listing:
     """The text of a kernel over arrays: of NumPy's target Python, of others the IR; or of one of its stages."""
     from pyflat.ir.print import format_function
 
-    if stage not in (None, "captured", "structured", "kernel"):
+    if stage is not None and not _is_one_of(stage, ("captured", "structured", "kernel")):
         raise ValueError(f"stage={stage!r}: a kernel over arrays has \"captured\", \"structured\" and \"kernel\"")
     if stage == "captured":
         return Listing(version.kernel.captured.source)
@@ -183,7 +188,7 @@ def listing(
     faults: bool = False,
 ) -> Listing:
     """The text of one stage; the twin itself when `stage` is None, with `faults` its test for lanes beside it."""
-    if stage is not None and stage not in STAGES:
+    if stage is not None and not _is_one_of(stage, STAGES):
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
     if stage == "kernel":
         raise ValueError(f"stage='kernel': {name} is no kernel over arrays here; say which of its parameters are, as "

@@ -124,9 +124,9 @@ class Profile:
 @with_room
 def profile(caller: Caller, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Profile:
     """The profile of a call. Raises FlattenError where the function cannot be flattened."""
-    context = caller.context(args, kwargs, options)
-    lanes, options = context.lanes, context.options
-    spec = specialised(caller.callee.function, context.call.arguments, options)
+    ready = caller.ready(args, kwargs, options)
+    lanes, options = ready.context.lanes, ready.context.options
+    spec = specialised(caller.callee.function, ready.arguments, options)
     operations = sum(1 for _ in all_ops(spec.function.body)) + len(lanes.inputs) + 1
     chosen = _chosen(lanes, max(RUN, min(SAMPLE, MEMORY // 8 // operations)))
     inputs = [lane[chosen] if isinstance(lane, np.ndarray) else lane for lane in lanes.inputs]

@@ -103,7 +103,8 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
             raise DifferenceError(f"the {options.target} kernel {caller.parameters.name} differs from its original in "
                                   f"{differs}")
         return Verified(compared, replayed, kernel=True)
-    context, built, narrow = caller.ready(args, kwargs, options)
+    ready = caller.ready(args, kwargs, options)
+    context, built, narrow = ready.context, ready.built, ready.reference
     call, lanes, options = context.call, context.lanes, context.options
     ran = built.run(lanes.inputs, lanes.count)
     arrays, suspect = ran.leaves, ran.suspect
@@ -129,7 +130,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
     arrays, wanted = without_unread(built.result, arrays), without_unread(built.result, wanted)
     if fast:
         off = _distance(arrays, wanted, ~settled, raising, lanes)
-        flat = flatten(caller.callee.function, call.arguments, options, engine=True).flat
+        flat = flatten(caller.callee.function, ready.arguments, options, engine=True).flat
         wrong = _recomputed(np.flatnonzero(~settled), lanes, ran.leaves, flat)
     else:
         wrong = raising | ~settled & ~np.logical_and.reduce([equal(*pair) for pair in zip(arrays, wanted, strict=True)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import CellType
 from typing import Any
@@ -36,7 +36,7 @@ from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults, Part
 from pyflat.runtime.float32_reference import Float32Lanes
-from pyflat.runtime.grouping import columns, prepare_groups, run_grouped
+from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_grouped
 from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.labels import none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
@@ -87,6 +87,16 @@ class Stats:
 
     def __repr__(self) -> str:
         return f"Stats(calls={self.calls}, lanes={self.lanes}, replayed={self.replayed}, failed={self.failed})"
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call, the kinds for which its twin is made, the twin, and what float32 lanes compute by definition."""
+
+    context: CallContext
+    arguments: dict[str, Shape]
+    built: Built
+    reference: Float32Lanes | None
 
 
 class Caller:
@@ -189,22 +199,21 @@ class Caller:
             self.plans.make()
             built.prepare(lanes)  # what the plan takes besides
 
-    def context(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> CallContext:
-        """What a call works with: its arguments classified and broadcast."""
-        args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
-        return self._prepared(self.classified(args, kwargs, options), options)
-
-    def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
-              ) -> tuple[CallContext, Built, Float32Lanes | None]:
-        """A call with the twin that takes it, and what float32 lanes compute by definition; strings by lane as well."""
+    def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Ready:
+        """A call to look at, not to compute; strings by lane as well. TypeError where each value of a column has a twin
+        of its own."""
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         texts = texts_in(self.parameters, args, kwargs, options.static)
         coded = word_call(self, texts, args, kwargs, options) if texts else None
         if coded is not None:
-            return coded.context, coded.built, coded.reference
+            return Ready(coded.context, coded.call.arguments, coded.built, coded.reference)
+        if found := columns(self.parameters, args, kwargs, options.static):
+            name = parameter_at(self.parameters, next(iter(found)))
+            raise TypeError(f"argument {name!r} of {self.parameters.name} holds options, and there is a twin for each: "
+                            f"pass one of its values, with the lanes that have it")
         context = self._prepared(self.classified(args, kwargs, options), options)
         built = self.compilations.get(self.callee.function, context.call.arguments, context.options.as_built)
-        return context, built, built.reference
+        return Ready(context, context.call.arguments, built, built.reference)
 
     def _prepared(
         self, call: ClassifiedCall, options: Options, out: Any = None, built: Built | None = None,
