@@ -30,6 +30,8 @@ _SIGNS = {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
 _WEAK: dict[Kind, Any] = {BOOL: np.dtype(bool), INT: int, FLOAT: float}
 _DEFINED = frozenset({"add", "sub", "mul", "truediv"})
 """Operators that all numbers have."""
+_TOTAL = frozenset({"add", "sub", "mul", "and", "or", "xor"})
+"""Those that raise for no numbers of theirs."""
 _KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 """The dtypes of numbers with arithmetic."""
@@ -74,7 +76,10 @@ def _refuse(error: Exception) -> NoReturn:
 def _by_cases(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract | None:
     """Where an operand is one of two numbers with different dtypes: the operation with each of them, and of the results
     the one that it is. None where that is not known. What the other one meets sends the run to the original."""
-    if opcode not in _DEFINED or opcode == "truediv" and isinstance(b, Static) and not b.value:
+    ints = numeric_kind(a) is INT and numeric_kind(b) is INT
+    if opcode not in _DEFINED and (opcode == "pow" or not ints):
+        return None
+    if opcode not in _TOTAL and isinstance(b, Static) and b.value <= 0:
         return None
     cases, left = _cases(s, widths, a), True
     if cases is None:
