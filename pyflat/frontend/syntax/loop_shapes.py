@@ -161,6 +161,9 @@ def has_objects(shape: Shape | None) -> bool:
     return False
 
 
+_COPY = "copy into the array that the name has before the loop: `{name}[:] = ...`"
+
+
 class Shapes:
     """What the parameter of one variable has to hold; `name` and `node` are for refusals."""
 
@@ -194,7 +197,8 @@ class Shapes:
         if isinstance(known, Later):
             missing = known.other
         if other is not None and (missing is None or not alike(other, missing)):
-            raise self.refuse(f"becomes {describe(other)} in a loop that cannot be unrolled")
+            help = _COPY.format(name=self.name) if isinstance(other, View) else ""
+            raise self.refuse(f"becomes {describe(other)} in a loop that cannot be unrolled", help=help)
         if missing is None:
             assert before is not None and after is not None
             first = known if known is not None else self.of(before, start)
@@ -229,7 +233,9 @@ class Shapes:
             raise self.refuse("is an int of [0, 2**64) in some iterations and another number in others, in a loop that "
                               "cannot be unrolled", help="mask it on both paths: (...) & 0xFFFFFFFFFFFFFFFF")
         if shape is None:
-            raise self.refuse(f"changes between {describe(value)} and something else in a loop that cannot be unrolled")
+            help = _COPY.format(name=self.name) if isinstance(value, View) else ""
+            raise self.refuse(f"changes between {describe(value)} and something else in a loop that cannot be unrolled",
+                              help=help)
         return shape
 
     def _of_array(self, value: Abstract, state: State) -> ArrayShape | None:
