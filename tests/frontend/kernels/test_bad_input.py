@@ -252,7 +252,7 @@ def copied(u, n):
     return u
 
 
-@pytest.mark.parametrize(("fn", "help"), [(heated, r"help: +copy into the array .*`u\[:\] = \.\.\.`"),
+@pytest.mark.parametrize(("fn", "help"), [(heated, r"same array in all iterations\n +help: +copy into the array .*`u\[:\] = \.\.\.`"),
                                           (exchanged, r"help: +copy into one array on all paths")])
 def test_an_array_that_another_one_replaces_is_to_be_copied(fn, help):
     with pytest.raises(pyflat.FlattenError, match=help):
