@@ -1112,9 +1112,9 @@ def numpy_complex(z):
     return np.sqrt(z)
 
 
-# --- primitives
+# --- operations and functions
 
-SECTION = "Primitives"
+SECTION = "Operations and functions"
 
 
 @case(SECTION, "`+ - * /` and negation", FINITE, POSITIVE)

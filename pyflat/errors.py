@@ -61,7 +61,7 @@ _code("flatten/source-changed", "the text of the function is not the one that it
 _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")
-_code("flatten/unsupported-statement", "this statement has no lane-wise meaning",
+_code("flatten/unsupported-statement", "this statement cannot be done for each element",
       "a twin computes one value per lane and has no other effects",
       "move the statement out of the flattened function")
 _code("flatten/unsupported-expression", "this expression cannot be flattened",
@@ -83,7 +83,7 @@ _code("flatten/recursion", "the function calls itself without a static end",
       "a call is evaluated in place; a recursion whose end depends on lanes never ends in place",
       "write the recursion as a loop; its trips may differ from lane to lane")
 _code("flatten/unknown-call", "this call cannot be inlined",
-      "it is neither a Python function with source nor a primitive that pyflat knows",
+      "it is neither a Python function whose text can be read nor one of the functions that pyflat knows",
       "replace it by arithmetic or a supported function, or pass its result as an argument")
 _code("flatten/call-not-runnable", "a call was kept for a backend, and this engine cannot make it",
       "a whitelisted call stays a call; numba cannot make it, NumPy and the interpreter only when they are told how",
@@ -108,8 +108,9 @@ _code("flatten/effect", "an effect in the flattened path",
       "I/O, writes to captured objects, globals and attributes cannot happen per lane",
       "return the value instead of writing it")
 _code("flatten/result-kind", "the result cannot be held by lanes",
-      "lanes hold bool, int and float (and tuples, lists, namedtuples and dataclasses of them)",
-      "return a number or a tuple of numbers")
+      "lanes hold numbers, and strings and None that the function names (and tuples, lists, namedtuples and "
+      "dataclasses of them)",
+      "return a number, one of several strings that are known, or a tuple of these")
 _code("flatten/argument-kind", "an argument cannot be a lane",
       "lanes hold bool, int and float",
       "make the argument static, or pass an array of numbers")

@@ -99,8 +99,8 @@ def _module(language: str) -> Any:
 @with_room
 def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
     """Flatten a function, or a twin with options of its own, for a picture. `uniforms` gives a value to each parameter
-    that is the same for all pixels: a number, a vector, or an object that specialises the shader, as do those that the
-    twin's `static=` names. Parameters with a default are uniforms too.
+    that is the same for all pixels: a number, a vector, or an object, known while the shader is made, as are those that
+    the twin's `static=` names. Parameters with a default are uniforms too.
 
     Raises FlattenError where `fn` cannot be flattened, TypeError where it makes no colour of a place.
     """

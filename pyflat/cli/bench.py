@@ -48,7 +48,8 @@ class Row:
 @click.option("--range", "limits", type=(float, float), default=(0.0, 1.0), show_default=True, metavar="LOW HIGH",
               help="Of random floats and ints.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of random arguments; default: annotations, defaults, float.")
-@click.option("--plot", metavar="FILE", help="Bars as a picture (.svg, .png); needs matplotlib: pyflat[plot].")
+@click.option("--plot", metavar="FILE",
+              help="Bars as a picture (.svg, .png); needs matplotlib: pip install '.[plot]' in a checkout.")
 def bench(
     spec: str, data: tuple[str, ...], lanes: int, limits: tuple[float, float], kinds: str | None, plot: str | None
 ) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.twins import Twin
 
 _TARGETS = click.Choice(having("explain"))
-_STATIC_HELP = "An argument that specialises; may be repeated."
+_STATIC_HELP = "A parameter that is no lane, but known (static); may be repeated."
 
 
 def _twin(spec: str, static: tuple[str, ...], options: dict[str, Any]) -> Twin[..., Any]:

@@ -20,7 +20,8 @@ from pyflat.targets.target import ShownName, having
 @click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
 @click.option("--faults", is_flag=True, help="Beside the twin its test: in which lanes the original may raise.")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
-@click.option("--static", multiple=True, metavar="NAME[=VALUE]", help="An argument that specialises; may be repeated.")
+@click.option("--static", multiple=True, metavar="NAME[=VALUE]",
+              help="A parameter that is no lane, but known (static); may be repeated.")
 @click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
 @click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Limit of iterations over a loop nest.")
 @click.option("--max-trips", type=click.IntRange(min=1), metavar="N", help="Bound of loops that stay loops.")

@@ -30,14 +30,15 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "ma
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 @click.option("--html", "html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write a page too.")
-@click.option("--prove", is_flag=True, help="Let z3 prove the flat form of what flattens (pip install pyflat[prove]).")
+@click.option("--prove", is_flag=True,
+              help="Let z3 prove the flat form of what flattens (pip install '.[prove]' in a checkout).")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
               help="Seconds of processor time for one function.")
 def survey(
     place: str, as_json: bool, html: Path | None, prove: bool, limit: int | None, timeout: float
 ) -> None:
-    """Try to flatten every function and method that looks like a scalar kernel.
+    """Try to flatten every function and method that looks like a function of numbers.
 
     PATH_OR_MODULE is a file, a folder, a module or an installed package. The modules are imported, in a process of
     their own; their functions are not run.
@@ -192,7 +193,7 @@ def summary(found: Survey) -> list[str]:
     text += _not_imported(found)
     skipped = counts["skipped"]
     if skipped:
-        text.append(f"{sum(skipped.values()):5}  not tried, because they do not look like scalar kernels")
+        text.append(f"{sum(skipped.values()):5}  not tried, because they do not look like functions of numbers")
         text += [f"         {count:3} {reason}" for reason, count in skipped.items()]
     if counts["by_code"]:
         text.append("`pyflat codes CODE` explains a code; `pyflat show module:function` shows the whole message.")

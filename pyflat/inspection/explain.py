@@ -272,7 +272,7 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
 
 
 def _text(found: Explanation) -> Iterator[str]:
-    yield f"{found.name}({found.kinds}) on {found.target}, {found.form} form, cost {found.cost:,}"
+    yield f"{found.name}({found.kinds}) on {found.target}, cost {found.cost:,} (an addition is 1)"
     yield from targets.of(found.target).costs().about(found)
     yield ""
     yield "operations                count      cost"
@@ -281,7 +281,7 @@ def _text(found: Explanation) -> Iterator[str]:
     yield f"  of it to detect faults          {found.detection:8,}"
     yield f"{found.selects} selects, {found.faults} fault conditions"
     if found.branches:
-        yield from ("", "branches: both arms are computed" +
+        yield from ("", "branches: both arms are computed, at these costs" +
                     (f"; {found.arms_kept} expensive parts are skipped where no lane of a gang needs them"
                      if found.arms_kept else "") +
                     (f"; for {found.arms_waited} lanes wait until a gang needs it" if found.arms_waited else ""))

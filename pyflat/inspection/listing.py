@@ -1,7 +1,8 @@
 """What a twin shows of itself: its text, its stages, and a real function made from the text.
 
 A text needs argument kinds before there is a call. They come from `kinds=`, else from annotations, else from
-default values, else they are float; a parameter with another default (None, a string) is static with that value.
+default values, else they are float; a parameter with another default (None, a string) is static with that value, and
+one that is annotated as a string needs a default or a call.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def argument_shapes(
 ) -> dict[str, Shape]:
     """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
 
-    Raises TypeError for a static parameter without any known value, ValueError for wrong kinds.
+    Raises TypeError for a static parameter or a string without any known value, ValueError for wrong kinds.
     """
     shapes: dict[str, Shape] = {}
     fixed = _fixed_by_callable(parameters)
@@ -74,6 +75,8 @@ def argument_shapes(
             shapes[name] = receiver
         elif name in options.static:
             shapes[name] = _static_shape(name, parameter, parameters.name, known)
+        elif parameter.default is parameter.empty and notes.get(name) in (str, "str"):
+            shapes[name] = _static_shape(name, parameter, parameters.name, known, "string")
         elif parameter.default is parameter.empty and (record := _declared_record(notes.get(name))) is not None:
             shapes[name] = record
         elif (shape := _default_shape(parameter)) is None:
@@ -127,14 +130,16 @@ def _annotated_shape(annotation: object) -> Shape | None:
     return _KINDS.get(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", ""))
 
 
-def _static_shape(name: str, parameter: inspect.Parameter, function: str, known: dict[str, Shape]) -> Fixed:
+def _static_shape(name: str, parameter: inspect.Parameter, function: str, known: dict[str, Shape],
+                  what: str = "static argument") -> Fixed:
     if parameter.default is not parameter.empty:
         return Fixed(parameter.default)
     shape = known.get(name)
     if isinstance(shape, Fixed):
         return shape
-    raise TypeError(f"the text of {function} depends on the static argument {name!r}, which has no default: "
-                    f"call the twin once, or show pyflat.twin(functools.partial(f, {name}=...))")
+    raise TypeError(f"the text of {function} depends on the {what} {name!r}, which has no default: "
+                    f"call the twin once{' with one string' * (what == 'string')}, or show "
+                    f"pyflat.twin(functools.partial(f, {name}=...)), on the command line --static {name}=...")
 
 
 def _default_shape(parameter: inspect.Parameter) -> Shape | None:

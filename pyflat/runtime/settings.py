@@ -39,7 +39,7 @@ class Options:
     target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), or
                 "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
                 (`pyflat.backend.target`, or a `pyflat.targets.Target` itself)
-    static      names of parameters that specialise the twin instead of becoming lanes
+    static      names of parameters that are no lanes: the twin is made for each value of theirs
     arrays      names of parameters that are arrays of a kernel, which runs once on whole arrays; (): there is none;
                 None: those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
     signature   "(n),()->(n)": the core dimensions of each input and output of a kernel over arrays, as `np.vectorize`
@@ -343,6 +343,11 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
         if not item.isidentifier():
             raise ValueError(f"{name}={value!r}: {item!r} is not a name")
     return cast("tuple[str, ...]", found)
+
+
+def where_options_go(keyword: str) -> str:
+    """What a TypeError adds about a keyword of a call that no parameter has."""
+    return f"; an option of the twin is given before the call: with_options({keyword}=...)" if keyword in NAMES else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
 from pyflat.functions.locks import making
 from pyflat.runtime.plans import Plans
-from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve
+from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve, where_options_go
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
@@ -111,6 +111,11 @@ class Twin(Generic[P, R_co]):
             if os.environ.get("PYFLAT_TRACEBACK"):
                 raise
             raise refusal.with_traceback(None)  # noqa: B904 - its place is in the message, and not in pyflat
+        except TypeError as error:
+            for name in kwargs:
+                if str(error) == f"{self.__name__}() got an unexpected keyword argument {name!r}":
+                    raise TypeError(f"{error}{where_options_go(name)}") from None
+            raise
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""

@@ -105,6 +105,7 @@ def test_elementary_functions_say_whose_they_are(monkeypatch):
     assert [(c.name, c.whose, c.count) for c in fast.functions] == [("exp", "fast", 1)]
     assert [(c.name, c.whose, c.count) for c in called.functions] == [("erf", "libm", 1)]
     assert any('math="fast" has no calls' in reason for reason in called.slower)
+    assert str(fast).splitlines()[0].endswith(f", cost {fast.cost:,} (an addition is 1)")
     assert fast.cost < exact.cost
     assert exact.arms_kept >= 1
 

@@ -86,6 +86,19 @@ def test_static_parameters_in_a_text():
     assert "x" in pyflat.twin(functools.partial(power, n=2)).source
 
 
+def test_a_string_without_default_in_a_text():
+    def levy(income: float, status: str) -> float:
+        return income * {"single": 0.1, "married": 0.2}[status]
+
+    twin = pyflat.twin(levy)
+    for show in (twin.show, twin.explain, twin.report):
+        with pytest.raises(TypeError, match=r"on the string 'status', .* once with one string, .* --static status=\.\.\."):
+            show()
+    twin(np.ones(2), "married")
+    assert "return income * 0.2" in twin.source
+    assert "return income * 0.1" in pyflat.twin(functools.partial(levy, status="single")).source
+
+
 def test_methods_in_a_text():
     assert "x" in pyflat.twin(f.Scale(2.0).apply).source
     assert pyflat.twin(f.Scale.double).source

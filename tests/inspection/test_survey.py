@@ -105,6 +105,10 @@ def says(x):
     return f"{x:.2f}"
 
 
+def graded(x) -> str:
+    return "high" if x > 1.0 else "low"
+
+
 def nothing(x):
     x + 1
 
@@ -160,7 +164,7 @@ def found(folder: Path) -> dict[str, surveys.Row]:
 
 def test_verdicts_and_options(found):
     flattening = {name for name, row in found.items() if row.verdict == "flattens"}
-    assert flattening == {"clamp", "fine", "mode", "side", "bits", "table", "power", "halves", "cached", "last",
+    assert flattening == {"clamp", "fine", "mode", "side", "bits", "table", "power", "halves", "cached", "last", "graded",
                           "Shape.area", "Shape.twice"}
     fine = found["fine"]
     assert fine.kinds == {"x": "float", "n": "int"}
@@ -195,11 +199,11 @@ def test_table_and_json(folder):
     assert shown.exit_code == 0 and "noise" not in shown.output
     text = shown.output
     assert "\n  power" in text and "static=('n',), tried with n=2" in text
-    assert "surveyed: 12 of 13 functions flatten (92%)" in text
+    assert "surveyed: 13 of 14 functions flatten (93%)" in text
     assert "    1  flatten/unknown-call" in text and "2  modules cannot be imported" in text
     document = json.loads(CliRunner().invoke(commands, ["survey", "surveyed", "--json"]).output)
     assert document["schema"] == 1 and set(document) == {"schema", "place", "modules", "rows", "summary"}
-    assert document["summary"]["share"] == 0.9231 and document["summary"]["by_code"] == {"flatten/unknown-call": 1}
+    assert document["summary"]["share"] == 0.9286 and document["summary"]["by_code"] == {"flatten/unknown-call": 1}
     assert {row["verdict"] for row in document["rows"]} == {"flattens", "refused", "skipped", "import-failed"}
 
 

@@ -216,3 +216,15 @@ def test_an_argument_that_is_only_returned_is_named(bad, target):
         pyflat.twin(either, target=target)(np.array([0.5, 2.0]), bad)
     with pytest.raises(TypeError, match="argument 'y' of operand|unsupported operand"):
         pyflat.twin(operand, target=target)(np.array([0.5, 2.0]), bad)
+
+
+def test_an_option_in_a_call_is_told_where_it_goes():
+    def inverse(x):
+        return 1.0 / x
+
+    twin = pyflat.twin(inverse)
+    for call in (twin, twin.by_name):
+        with pytest.raises(TypeError, match=r"argument 'errors'; an option .* before the call: with_options\(errors=\.\.\.\)$"):
+            call(*({"x": np.zeros(2)},) if call == twin.by_name else (np.zeros(2),), errors="nan")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'error'$"):
+        twin(np.zeros(2), error="nan")

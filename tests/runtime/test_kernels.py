@@ -396,3 +396,62 @@ def test_what_is_whole_keeps_its_digits(target, dtype):
     assert one.tobytes() == other.tobytes()
     assert wanted.dtype == found.dtype
     assert wanted == found
+
+
+def smoothed(x, out, share):
+    y = 1.1
+    for i in range(len(x)):
+        y = share * x[i] + (1.0 - share) * y
+        out[i] = y
+    return y / 3
+
+
+def mean_of_some(x, out, share):
+    total = 0.1
+    for i in range(len(x)):
+        total += x[i] if share > 0.2 else x[0]
+    out[:] = total * 0.3
+    return total / 7, total * share
+
+
+def above_some(x, out, share):
+    for i in range(len(x)):
+        y = max(i, x[i])
+        out[i] = y * share / 3
+
+
+def until(x, out, share):
+    y = 0.1
+    for i in range(len(x)):
+        y = y * share + x[i]
+        if y > 4.0:
+            break
+        out[i] = y
+    return y - 0.7
+
+
+@TARGETS
+@pytest.mark.parametrize("count", [0, 1, 5])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8"])
+@pytest.mark.parametrize("function", [smoothed, mean_of_some, above_some, until])
+def test_a_number_that_is_pythons_at_first(function, dtype, count, target):
+    x = (np.linspace(0.1, 2.0, 5) * (1 if dtype[0] == "f" else 100))[:count].astype(dtype)
+    one, other = np.zeros(count, "f4"), np.zeros(count, "f4")
+    wanted, found = function(x, one, 0.3), pyflat.twin(function, target=target)(x, other, 0.3)
+    assert one.tobytes() == other.tobytes()
+    assert repr(wanted) == repr(found)
+
+
+def at_times(x, out):
+    y = 0.1
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            continue
+        y = y * 0.3 + x[i]
+    out[0] = y * 3.3
+
+
+@TARGETS
+def test_a_number_that_is_pythons_in_some_iterations_is_refused(target):
+    with pytest.raises(pyflat.FlattenError, match="in some iterations"):
+        pyflat.twin(at_times, target=target)(np.ones(4, "f4"), np.zeros(4, "f4"))

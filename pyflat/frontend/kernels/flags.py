@@ -66,7 +66,7 @@ class _Flags:
         if isinstance(value, Const):
             return FALSE
         width = self.widths.of(value)
-        if width == PYTHON or None not in width:
+        if width == PYTHON or not width & {None, "?"}:
             return FALSE if width == PYTHON else TRUE
         if value not in self.known:
             self.known[value] = FALSE

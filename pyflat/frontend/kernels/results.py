@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, IncomingEdge, MemoryRef, Seq, State, Static, View
 from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir.nodes import FALSE, FAULT, Exit, Value
@@ -99,6 +99,10 @@ def _joined(s: Evaluator, widths: Widths, values: Sequence[Abstract]) -> Result:
             return TupleResult(cls, tuple(_joined(s, widths, column) for column in columns))
         case View() if all(isinstance(v, View) and v.array == first.array for v in values):
             return _array(s, [v for v in values if isinstance(v, View)])
+    if all(isinstance(each, View) for value in values for each in alternatives(value)):
+        raise s.refuse("flatten/result-kind", "the kernel returns one array on some paths, and another one on others",
+                       why="which array is returned has to be known while flattening",
+                       help="copy into one array on all paths, `out[:] = a`, and return that")
     raise s.refuse("flatten/result-kind", "the kernel returns " + " or ".join(
         dict.fromkeys(describe(value) for value in values)), why="a kernel returns numbers, arrays, tuples of them, or "
         "None, the same on all paths")

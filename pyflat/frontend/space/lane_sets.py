@@ -42,7 +42,9 @@ def add(s: Evaluator, to: LaneSet, item: Abstract, node: cst.CSTNode) -> None:
     if numeric_kind(value) is None and not isinstance(value, Seq | Static) and not characters.is_text(value):
         raise s.refuse("flatten/unsupported-expression", f"a set with {describe(value)}", node)
     if len(there) >= MAX_MEMBERS:
-        raise s.refuse("flatten/too-large", f"a set of lanes gets more than {MAX_MEMBERS} members", node)
+        raise s.refuse("flatten/too-large", f"a set of lanes gets more than {MAX_MEMBERS} members", node,
+                       why="each member is compared with all others, and each comparison is an operation of the twin",
+                       help="write numbers and loops instead of the set; np.unique, before the call, for whole arrays")
     new: Value = lane(present)
     found = lane(s.space.truth(_among(s, there, value, present, node)))
     new = s.build.op("and", new, s.build.op("not", found))

@@ -7,7 +7,7 @@ dtype. Where NumPy would warn (an overflow, a division by zero), the kernel leav
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from pyflat.frontend.space import narrow_division
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, GuardedUnion
+from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
 from pyflat.frontend.state.widths import PYTHON, WIDE, Width, Widths
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
+from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -28,6 +28,10 @@ _UFUNCS: dict[str, np.ufunc] = {
 }
 _SIGNS = {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
 _WEAK: dict[Kind, Any] = {BOOL: np.dtype(bool), INT: int, FLOAT: float}
+_DEFINED = frozenset({"add", "sub", "mul", "truediv"})
+"""Operators that all numbers have."""
+_TOTAL = frozenset({"add", "sub", "mul", "and", "or", "xor"})
+"""Those that raise for no numbers of theirs."""
 _KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 """The dtypes of numbers with arithmetic."""
@@ -53,16 +57,62 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
     if kinds[0] is None or kinds[1] is None:
         return None
     if "?" in first | second:
-        raise _unknown(s)
+        return _by_cases(s, widths, opcode, a, b) or _refuse(_unknown(s))
     loops = {loop_of(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
         return _computed(s, widths, opcode, a, b, loop)
     wide = {None if loop is None else loop[1] for loop in loops}
     if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and kinds == (INT, INT):
-        raise s.refuse("flatten/mixed-join", "a number is Python's where a loop makes no trip, and NumPy's after one, "
-                       "and this operation has another dtype then", help="start with a scalar of the dtype: "
-                       "np.float32(0)")
+        return _by_cases(s, widths, opcode, a, b) or _refuse(s.refuse(
+            "flatten/mixed-join", "a number is Python's where a loop makes no trip, and NumPy's after one, and this "
+            "operation has another dtype then", help="start with a scalar of the dtype: np.float32(0)"))
     return _either(s, widths, opcode, a, b, wide)
+
+
+def _refuse(error: Exception) -> NoReturn:
+    raise error
+
+
+def _by_cases(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract | None:
+    """Where an operand is one of two numbers with different dtypes: the operation with each of them, and of the results
+    the one that it is. None where that is not known. What the other one meets sends the run to the original."""
+    ints = numeric_kind(a) is INT and numeric_kind(b) is INT
+    if opcode not in _DEFINED and (opcode == "pow" or not ints):
+        return None
+    if opcode not in _TOTAL and isinstance(b, Static) and b.value <= 0:
+        return None
+    cases, left = _cases(s, widths, a), True
+    if cases is None:
+        cases, left = _cases(s, widths, b), False
+    if cases is None:
+        return None
+    holds, *operands = cases
+    pairs = [(each, b) if left else (a, each) for each in operands]
+    one, other = (s.space.binary(opcode, x, y, s.frame.captured.tree) for x, y in pairs)
+    if not isinstance(one, Value) or not isinstance(other, Value) or one.kind is not other.kind:
+        return None
+    return widths.mark(s.build.op("select", holds, one, other), widths.of(one) | widths.of(other))
+
+
+def _cases(s: Evaluator, widths: Widths, value: Abstract) -> tuple[Value, Value, Value] | None:
+    """A condition, and what the value is where it holds and where not."""
+    if not isinstance(value, Value) or len(widths.of(value)) < 2:
+        return None
+    if (case := widths.cases.get(value)) is not None:
+        widths.assumed.add(value)
+        return (s.build.op(case.opcode, *case.operands), widths.mark(s.build.op("select", FALSE, value, value), PYTHON),
+                widths.mark(s.build.op("select", TRUE, value, value), case.numpy))
+    if not isinstance(value, Op) or value.opcode != "select" or isinstance(value.args[0], Const):
+        return None
+    holds, one, other = value.args
+    return holds, _before_conversion(widths, one), _before_conversion(widths, other)
+
+
+def _before_conversion(widths: Widths, value: Value) -> Value:
+    """The int that is a float beside one: its dtype says how NumPy goes on."""
+    if "?" in widths.of(value) and isinstance(value, Op) and value.opcode == "to_float":
+        return value.args[0]
+    return value
 
 
 def _either(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, wide: Any) -> Abstract:
@@ -81,10 +131,11 @@ def _either(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract,
 
 
 def _as_numpy_float(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
-    """An int that may be NumPy's as a float that is: arithmetic with it warns."""
+    """An int that may be NumPy's as a float that is computed as NumPy's: arithmetic with it warns."""
     if not isinstance(value, Value) or value.kind is FLOAT or widths.of(value) == PYTHON:
         return value
-    return widths.as_numpy(s.build, s.build.op("to_float", value))
+    made = widths.as_numpy(s.build, s.build.op("to_float", value))
+    return widths.mark(made, frozenset({None, "f8"})) if None in widths.of(value) else made
 
 
 def _suspect_quotient(s: Evaluator, made: Value) -> None:

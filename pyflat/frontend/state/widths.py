@@ -7,6 +7,7 @@ them. A variable may be Python's where a loop makes no trip and NumPy's after on
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from pyflat.ir.build import Builder
 from pyflat.ir.nodes import TRUE, Const, Op, Param, Value
@@ -23,6 +24,15 @@ WIDE = frozenset({None, "i8", "f8"})
 _LOGIC = ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite")
 
 
+class Case(NamedTuple):
+    """When a value is Python's: where `opcode` holds for two numbers. What a loop carries is that in its first
+    iteration, what it leaves behind where it makes no trip. It is of the width `numpy` otherwise."""
+
+    opcode: str
+    operands: tuple[Value, Value]
+    numpy: Width
+
+
 class Widths:
     """The widths of a kernel's values."""
 
@@ -30,6 +40,10 @@ class Widths:
         self.known: dict[Value, Width] = {}
         self.models: dict[str, tuple[Model, ...]] = {}
         """Arrays made of others -> those: NumPy keeps the order of their axes in memory."""
+        self.cases: dict[Value, Case] = {}
+        """Values that are Python's, or NumPy's of one dtype, and when: see `Case`."""
+        self.assumed: set[Value] = set()
+        """Those of them that something depends on."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
 

@@ -161,6 +161,10 @@ def has_objects(shape: Shape | None) -> bool:
     return False
 
 
+_ONE_ARRAY = "in a loop a name means the same array in all iterations"
+_COPY = "copy into the array that the name has before the loop: `{name}[:] = ...`"
+
+
 class Shapes:
     """What the parameter of one variable has to hold; `name` and `node` are for refusals."""
 
@@ -169,8 +173,15 @@ class Shapes:
         self.open: set[Ref] = set()
         """The objects whose items are being looked at."""
 
-    def refuse(self, what: str, help: str = "") -> FlattenError:
-        return self.s.refuse("flatten/mixed-join", f"{self.name!r} {what}", self.node, help=help)
+    def refuse(self, what: str, help: str = "", why: str = "") -> FlattenError:
+        return self.s.refuse("flatten/mixed-join", f"{self.name!r} {what}", self.node, help=help, why=why)
+
+    def replaced(self, value: Abstract, what: str) -> FlattenError:
+        """The refusal where `value` is what the name means in some iterations, and not in others."""
+        what += " in a loop that cannot be unrolled"
+        if not isinstance(value, View):
+            return self.refuse(what)
+        return self.refuse(what, _COPY.format(name=self.name), _ONE_ARRAY)
 
     def carried(self, known: Shape | None, old: Abstract, start: State, value: Abstract, state: State, local: bool
                 ) -> Shape:
@@ -194,7 +205,7 @@ class Shapes:
         if isinstance(known, Later):
             missing = known.other
         if other is not None and (missing is None or not alike(other, missing)):
-            raise self.refuse(f"becomes {describe(other)} in a loop that cannot be unrolled")
+            raise self.replaced(other, f"becomes {describe(other)}")
         if missing is None:
             assert before is not None and after is not None
             first = known if known is not None else self.of(before, start)
@@ -229,7 +240,7 @@ class Shapes:
             raise self.refuse("is an int of [0, 2**64) in some iterations and another number in others, in a loop that "
                               "cannot be unrolled", help="mask it on both paths: (...) & 0xFFFFFFFFFFFFFFFF")
         if shape is None:
-            raise self.refuse(f"changes between {describe(value)} and something else in a loop that cannot be unrolled")
+            raise self.replaced(value, f"changes between {describe(value)} and something else")
         return shape
 
     def _of_array(self, value: Abstract, state: State) -> ArrayShape | None:

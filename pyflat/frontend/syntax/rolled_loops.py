@@ -8,7 +8,7 @@ the round before (`KeptLoop`): if each began with none, the rounds of a nest wou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +36,7 @@ from pyflat.frontend.state.values import (
     Unavailable,
     next_serial,
 )
+from pyflat.frontend.state.widths import PYTHON, Case
 from pyflat.frontend.syntax import loop_lists, loop_shapes
 from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned
 from pyflat.frontend.syntax.loop_shapes import NoShape, Shape, Shapes
@@ -112,7 +113,7 @@ def roll_counter(s: Evaluator, node: cst.CSTNode, bounds: Ranges, each: Callable
         each(scope, counter if bounds.item is None else bounds.item(counter))
 
     start = lane(bounds.start)
-    roll(s, node, body, {hidden: scalars.to_kind(s, start, INT)})
+    roll(s, node, body, {hidden: scalars.to_kind(s, start, INT)}, bounds)
     s.state.locals.pop(hidden, None)
 
 
@@ -132,17 +133,20 @@ def _body(s: Evaluator, scope: LoopScope, suite: cst.BaseSuite) -> None:
         s.frame.loops.pop()
 
 
-def roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
-    """One Loop whose iteration `body(scope)` builds; `extra` are hidden variables of the frame."""
+def roll(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract],
+         bounds: Ranges | None = None) -> None:
+    """One Loop whose iteration `body(scope)` builds; `extra` are hidden variables of the frame: of a loop over a range
+    the counter."""
     around = s.kept_loop
     s.kept_loop = around.next((node, *(frame.call_span for frame in s.frames)))
     try:
-        _settle(s, node, body, extra)
+        _settle(s, node, body, extra, bounds)
     finally:
         s.kept_loop = around
 
 
-def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract]) -> None:
+def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: dict[str, Abstract],
+            bounds: Ranges | None) -> None:
     entry = s.state
     entry.locals.update(extra)
     kinds = _settled_before(s, entry, node)
@@ -153,6 +157,8 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
         s.kept_loop.met.clear()
         scope = LoopScope(Scope(s.fresh("loop")), Scope(s.fresh("next")))
         params, inits, owned, s.state = _generalised(s, entry, kinds, node)
+        if bounds is not None:
+            _remember_first(s, dict(inits), params, extra)
         s.nest, s.round = None, next_serial()
         with s.build.detached() as items:
             try:
@@ -175,7 +181,7 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
             forget()
             continue
         if not _widen(s, scope.again.edges, start, kinds, owned, node):
-            _close_loop(s, node, scope, params, inits, items, entry, owned)
+            _close_loop(s, node, scope, params, inits, items, entry, owned, bounds)
             numbers = _numbers_of_hidden(entry)
             s.kept_loop.shapes = {numbers.get(place, place): shape for place, shape in kinds.items()
                                   if isinstance(place, str)}
@@ -286,14 +292,56 @@ def _changed_slots(s: Evaluator, edge: IncomingEdge, start: State, owned: Owned,
     return places
 
 
+def _remember_first(s: Evaluator, inits: dict[Param, Value], params: dict[Place, Abstract], extra: Iterable[str]
+                    ) -> None:
+    """What a counted loop carries is Python's in the first iteration, and NumPy's in all others: that is assumed while
+    the body is built."""
+    widths = s.widths
+    counter = next((param for name in extra if isinstance(param := params.get(name), Param)), None)
+    if widths is None or counter is None:
+        return
+    for param, init in inits.items():
+        found = widths.of(param)
+        if None in found and len(found) == 2 and "?" not in found and widths.of(init) == PYTHON:
+            widths.cases[param] = Case("eq", (counter, inits[counter]), found - PYTHON)
+
+
+def _check_first(s: Evaluator, node: Any, param: Param, carried: Value) -> None:
+    """What was assumed holds for what a way back carries."""
+    widths = s.widths
+    if widths is None or param not in widths.cases or widths.of(carried) == widths.cases[param].numpy:
+        return
+    del widths.cases[param]
+    if param in widths.assumed:
+        raise s.refuse("flatten/mixed-join", "a number is Python's in some iterations of this loop, and NumPy's in "
+                       "others", node, help="start with a scalar of the dtype: np.float32(0)")
+
+
+def _remember_last(s: Evaluator, results: Sequence[Param], edges: Sequence[IncomingEdge], bounds: Ranges) -> None:
+    """What a loop leaves behind is Python's where it makes no trip: what its head passes on, which is the first exit,
+    beside numbers of NumPy's alone."""
+    widths = s.widths
+    if widths is None or bounds.live is not None:
+        return
+    ends = lane(bounds.start), lane(bounds.stop)
+    for k, result in enumerate(results):
+        head, *others = [edge.end.values[k] for edge in edges]
+        case = widths.cases.get(head)
+        if case is not None and all(widths.of(value) == case.numpy for value in others):
+            widths.cases[result] = Case("ge" if bounds.step > 0 else "le", ends, case.numpy)
+
+
 def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, Abstract],
-                pairs: list[tuple[Param, Value]], items: list[Any], entry: State, owned: Owned) -> None:
+                pairs: list[tuple[Param, Value]], items: list[Any], entry: State, owned: Owned, bounds: Ranges | None
+                ) -> None:
     assert scope.leave is not None and scope.again is not None
     for edge in scope.again.edges:
         back = BackEdge(s, edge, owned)
         for place, param in params.items():
             back.carry(param, _read(edge.state, place))
         operands = edge.end.values = back.operands
+        for (param, _), carried in zip(pairs, operands, strict=True):
+            _check_first(s, node, param, carried)
         if isinstance(edge.end, Yield) and edge.block is not items[-1]:
             edge.block.end = Exit(scope.again.label, operands)
     joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths)
@@ -306,4 +354,6 @@ def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, A
         raise ControlLeft
     s.state = joiner.state(before)
     loop.results = joiner.results
+    if bounds is not None:
+        _remember_last(s, joiner.results, joiner.edges, bounds)
     s.build.node(loop)

@@ -9,7 +9,7 @@ answer is "proved", a counterexample (run through both by the interpreter before
 is outside of what can be proved here.
 
 Taken as given: the step from source to structured form, the rules that say when an operation fails (`ir.faults`), and
-the engines. Those are tested, not proved. Needs z3: `pip install pyflat[prove]`.
+the engines. Those are tested, not proved. Needs z3: `pip install '.[prove]'` in a checkout.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Survey:
 
     @property
     def kernels(self) -> list[Row]:
-        """The rows of functions that look like scalar kernels."""
+        """The rows of functions that look like functions of numbers."""
         return [row for row in self.rows if row.verdict not in ("skipped", "import-failed")]
 
     def summary(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def survey(
     prove: float | None = None,
     on_row: Callable[[Row], None] | None = None,
 ) -> Survey:
-    """Try to flatten what looks like a scalar kernel in a file, folder, module or installed package: functions,
+    """Try to flatten what looks like a function of numbers in a file, folder, module or installed package: functions,
     methods, and objects that are called.
 
     limit    how many kernels are tried at most

@@ -272,7 +272,7 @@ def _with_parameters(
     return Found(name, function, "", choices, frozenset(use.ints))
 
 
-_NO_RESULTS = (str, bytes, bytearray, dict, set, list, type(None), datetime.datetime, datetime.date, datetime.time,
+_NO_RESULTS = (bytes, bytearray, dict, set, list, type(None), datetime.datetime, datetime.date, datetime.time,
                datetime.timedelta)
 _MAY_BE_LANES = (numbers.Number, np.generic, str)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pyflat.runtime.containers import Call
 from pyflat.runtime.containers.columns import named
+from pyflat.runtime.settings import where_options_go
 
 
 def chosen(call: Call, known: Sequence[Hashable]) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def chosen(call: Call, known: Sequence[Hashable]) -> dict[str, Any]:
               if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)][len(parameters.prefix):]
     for keyword in call.kwargs:
         if keyword not in wanted and parameters.keywords is None:
-            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
+            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}{where_options_go(keyword)}")
     found: dict[str, Any] = {}
     for parameter in dict.fromkeys([*wanted, *call.kwargs]):
         given = call.kwargs.get(parameter)

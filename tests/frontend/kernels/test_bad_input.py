@@ -223,3 +223,38 @@ def identities(a, out):
 def test_what_is_no_identity_of_floats_stays(dtype, target):
     a = np.array([0.0, -0.0, 1.5, -3.0, 5e-324, 1e-45, 1e30], dtype)
     same(identities, target, a, np.zeros_like(a))
+
+
+def heated(u, n):
+    for _ in range(n):
+        new = u.copy()
+        for i in range(1, len(u) - 1):
+            new[i] = u[i - 1] + u[i + 1]
+        u = new
+    return u
+
+
+def exchanged(u, n):
+    new = u.copy()
+    for _ in range(n):
+        for i in range(1, len(u) - 1):
+            new[i] = u[i - 1] + u[i + 1]
+        u, new = new, u
+    return u
+
+
+def copied(u, n):
+    for _ in range(n):
+        new = u.copy()
+        for i in range(1, len(u) - 1):
+            new[i] = u[i - 1] + u[i + 1]
+        u[:] = new
+    return u
+
+
+@pytest.mark.parametrize(("fn", "help"), [(heated, r"same array in all iterations\n +help: +copy into the array .*`u\[:\] = \.\.\.`"),
+                                          (exchanged, r"help: +copy into one array on all paths")])
+def test_an_array_that_another_one_replaces_is_to_be_copied(fn, help):
+    with pytest.raises(pyflat.FlattenError, match=help):
+        pyflat.twin(fn)(np.arange(5.0), 3)
+    assert same(copied, "numpy", np.arange(5.0) ** 2, 3)
