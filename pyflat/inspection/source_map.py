@@ -51,14 +51,22 @@ class SourceMap:
         for item in walk(fn.body):
             if not isinstance(item, Block):
                 self._made.update(dict.fromkeys(item.results, item))
-        self.branches = [self._branch(item) for item in walk(fn.body) if isinstance(item, If)]
+        self.branches = [self._branch(item) for item in walk(fn.body) if isinstance(item, If) and not _added(item)]
         self.loops = list(self._loops(fn.body, 0))
 
     def _branch(self, node: If) -> Branch:
-        span = self.span(node.cond) or _first_span([*node.then, *node.orelse])
+        span = self._tested(node)
+        if node.origin is not None:
+            return Branch(node, source_line(span), _expression(span))
         if isinstance(node.cond, Param) and node.cond not in self._made:  # a parameter of the function
             return Branch(node, source_line(span), node.cond.name)
         return Branch(node, source_line(span), _expression(span) if isinstance(node.cond, Op) else "")
+
+    def _tested(self, node: If) -> Span | None:
+        """Where the test of a branch was written."""
+        if node.origin is not None and node.origin.span is not None:
+            return node.origin.span
+        return (None if _added(node) else self.span(node.cond)) or _first_span([*node.then, *node.orelse])
 
     def span(self, value: Value) -> Span | None:
         """Where a condition was written; a result of `and` or `or` stands where its first operand does."""
@@ -67,7 +75,7 @@ class SourceMap:
                 return value.origin.span
             return next((span for arg in value.args if (span := self.span(arg)) is not None), None)
         node = self._made.get(value)
-        return self.span(node.cond) or _first_span([*node.then, *node.orelse]) if isinstance(node, If) else None
+        return self._tested(node) if isinstance(node, If) else None
 
     def _loops(self, items: list[Item], depth: int) -> Iterator[KeptLoop]:
         for item in items:
@@ -81,11 +89,16 @@ class SourceMap:
     def _loop_line(self, loop: Loop) -> SourceLine | None:
         """A loop stands where its test does: the first branch that leaves it, otherwise its first operation."""
         for item in loop.body:
-            if isinstance(item, If) and (span := self.span(item.cond)) is not None:
+            if isinstance(item, If) and not _added(item) and (span := self._tested(item)) is not None:
                 return source_line(span)
             if isinstance(item, Region):
                 break
         return source_line(_first_span(loop.body))
+
+
+def _added(node: If) -> bool:
+    """A branch that tells the cases of a value apart, where the source tests nothing."""
+    return node.origin is not None and node.origin.span is None
 
 
 def _first_span(items: list[Item]) -> Span | None:

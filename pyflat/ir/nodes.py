@@ -197,13 +197,17 @@ class Block:
 
 
 class If:
-    __slots__ = ("cond", "then", "orelse", "results")
+    """`origin` is the test in the source, for reports; one without a span says that the source has no test here."""
 
-    def __init__(self, cond: Value, then: list[Item], orelse: list[Item], results: Sequence[Param] = ()):
+    __slots__ = ("cond", "then", "orelse", "results", "origin")
+
+    def __init__(self, cond: Value, then: list[Item], orelse: list[Item], results: Sequence[Param] = (),
+                 origin: Origin | None = None):
         self.cond = cond
         self.then = then
         self.orelse = orelse
         self.results: list[Param] = list(results)
+        self.origin = origin
 
 
 class Region:

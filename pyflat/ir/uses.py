@@ -45,7 +45,8 @@ def _rebuilt(item: Item, change: Callable[[Op], Op | None], read: Callable[[Valu
             return Block(ops, item.end and _with_values(item.end, list(map(read, item.end.values))))
         case If():
             cond = read(item.cond)
-            return If(cond, rebuilt(item.then, change, read), rebuilt(item.orelse, change, read), item.results)
+            then, orelse = (rebuilt(arm, change, read) for arm in (item.then, item.orelse))
+            return If(cond, then, orelse, item.results, item.origin)
         case Loop():
             inits = list(map(read, item.inits))
             body = rebuilt(item.body, change, read)

@@ -86,7 +86,7 @@ def test_arms_are_those_that_python_runs(data):
     assert rows["x > k"].then + rows["x > k"].orelse == 1500
     assert rows["z > 0"].then == counts[line_of("return z")]
     assert rows["z > 0"].orelse == counts[line_of("return -z")]
-    assert rows["if x > y and x > 0.0:"].then == counts[line_of("return math.exp(-x) + total")]
+    assert rows["x > y and x > 0.0"].then == counts[line_of("return math.exp(-x) + total")]
     assert rows["y < -2.0"].then == counts[line_of("return 2.0")]
     assert rows["y < -2.0"].orelse == counts[line_of("return total / x")]
     assert rows["total == 1.0"].dead == "then"

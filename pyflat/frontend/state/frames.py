@@ -490,14 +490,17 @@ class Evaluator:
         return items, edges
 
     def branch(self, cond: Value, then: Callable[[], Abstract | None], orelse: Callable[[], Abstract | None],
-               name: str = "") -> Abstract:
-        """An If: runs both arms from the same state and joins them. `name` is the variable the value goes to."""
+               name: str = "", *, test: cst.CSTNode | Origin | None = None) -> Abstract:
+        """An If: runs both arms from the same state and joins them. `name` is the variable the value goes to, `test`
+        what the source tests, an empty Origin where it tests nothing."""
         before = self.state
         then_items, edges = self._arm(then, before, (cond, True))
         else_items, more = self._arm(orelse, before, (cond, False))
         if not edges or not more:  # the rest of the list runs for the lanes of one arm only
             self.facts.append((cond, bool(edges)))
-        return self._close(edges + more, before, lambda results: If(cond, then_items, else_items, results), name)
+        origin = self.origin(test) if isinstance(test, cst.CSTNode) else test
+        return self._close(edges + more, before, lambda results: If(cond, then_items, else_items, results, origin),
+                           name)
 
     def region(self, scope: Scope, run: Callable[[], Abstract | None], name: str = "") -> Abstract:
         """A Region whose label is `scope`: joins the fall-through with every exit to it."""
@@ -535,7 +538,8 @@ class Evaluator:
 
     def split(self, choice: GuardedUnion, use: Callable[[Abstract], Abstract | None], name: str = "") -> Abstract:
         """Do something with each alternative of a GuardedUnion, under its predicate, and join."""
-        return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name)
+        return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name,
+                           test=Origin())
 
     def outer_states(self) -> list[State]:
         """The states of the frames below the running one."""

@@ -325,7 +325,7 @@ def _decided(s: Evaluator, left: Abstract, node: cst.BooleanOperation) -> Abstra
     if isinstance(decided, Static):
         return evaluate(s, node.right) if bool(decided.value) is is_and else left
     if not is_and:
-        return s.branch(decided, lambda: left, lambda: evaluate(s, node.right))
+        return s.branch(decided, lambda: left, lambda: evaluate(s, node.right), test=node.left)
     known: list[Abstract] = []
 
     def right() -> Abstract:
@@ -337,7 +337,7 @@ def _decided(s: Evaluator, left: Abstract, node: cst.BooleanOperation) -> Abstra
         objects = bool(known) and isinstance(known[0], Static) and numeric_kind(known[0]) is None
         return Static(False) if objects and numeric_kind(left) is BOOL and not s.may_be_numpy(left) else left
 
-    return s.branch(decided, right, otherwise)
+    return s.branch(decided, right, otherwise, test=node.left)
 
 
 def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
@@ -371,9 +371,9 @@ def _condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
                     return known
 
                 if is_and:
-                    joined = s.space.truth(s.branch(left, right, lambda: Static(False)))
+                    joined = s.space.truth(s.branch(left, right, lambda: Static(False), test=node.left))
                 else:
-                    joined = s.space.truth(s.branch(left, lambda: Static(True), right))
+                    joined = s.space.truth(s.branch(left, lambda: Static(True), right, test=node.left))
                 if isinstance(joined, Value) and len(parts) == 2:
                     s.combined[joined] = is_and, tuple(parts)
                 return joined
@@ -434,7 +434,7 @@ def _conditional(s: Evaluator, node: cst.IfExp) -> Abstract:
     test = condition(s, node.test)
     if isinstance(test, Static):
         return evaluate(s, node.body if test.value else node.orelse)
-    return s.branch(test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse))
+    return s.branch(test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse), test=node.test)
 
 
 def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:

@@ -32,7 +32,7 @@ def _cases(s: Evaluator, subject: Abstract, cases: Sequence[cst.MatchCase]) -> N
         else:
             _cases(s, subject, rest)
         return
-    s.branch(test, lambda: _guarded(s, subject, case, rest), lambda: _cases(s, subject, rest))
+    s.branch(test, lambda: _guarded(s, subject, case, rest), lambda: _cases(s, subject, rest), test=case.pattern)
 
 
 def _guarded(s: Evaluator, subject: Abstract, case: cst.MatchCase, rest: Sequence[cst.MatchCase]) -> None:
@@ -48,7 +48,7 @@ def _guarded(s: Evaluator, subject: Abstract, case: cst.MatchCase, rest: Sequenc
         else:
             _cases(s, subject, rest)
         return
-    s.branch(test, lambda: s.space.execute(case.body), lambda: _cases(s, subject, rest))
+    s.branch(test, lambda: s.space.execute(case.body), lambda: _cases(s, subject, rest), test=case.guard)
 
 
 def matches(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> Abstract:

@@ -74,7 +74,7 @@ def roll_while(s: Evaluator, node: cst.While) -> None:
             if not test.value:
                 _finish(s, scope, node.orelse)
         else:
-            s.branch(test, lambda: None, lambda: _finish(s, scope, node.orelse))
+            s.branch(test, lambda: None, lambda: _finish(s, scope, node.orelse), test=node.test)
         _body(s, scope, node.body)
 
     roll(s, node, body, {})

@@ -212,7 +212,8 @@ def _if(s: Evaluator, node: cst.If) -> None:
             _orelse(s, node.orelse)
         return
     orelse = node.orelse
-    s.branch(test, lambda: execute_suite(s, node.body), lambda: None if orelse is None else _orelse(s, orelse))
+    s.branch(test, lambda: execute_suite(s, node.body), lambda: None if orelse is None else _orelse(s, orelse),
+             test=node.test)
 
 
 def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
@@ -294,7 +295,7 @@ def _assert(s: Evaluator, node: cst.Assert) -> None:
         raise s.raised(AssertionError, node)
 
     if not isinstance(test, Static):
-        s.branch(test, lambda: None, fail)
+        s.branch(test, lambda: None, fail, test=node.test)
     elif not test.value:
         fail()
 

@@ -58,7 +58,7 @@ class Copier:
             case If():
                 cond = self.read(node.cond)
                 then, orelse = self.items(node.then), self.items(node.orelse)
-                return If(cond, then, orelse, self.params(node.results))
+                return If(cond, then, orelse, self.params(node.results), node.origin)
             case Region():
                 label = self.label(node.label)
                 body = self.items(node.body)
