@@ -220,13 +220,16 @@ def _loops(done: FlatForm) -> Iterator[tuple[SourceLine | None, str]]:
 def _functions(done: FlatForm, options: Options) -> Iterator[Called]:
     counts: Counter[tuple[str, str]] = Counter()
     for op in all_ops(done.flat.body):
-        whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
-        if whose in ("libm", "python") and targets.of(options.target).costs().exact(op):
-            whose = "exact"
-        if whose is not None:
+        if (whose := whose_code(op, options)) is not None:
             counts[op.opcode.removeprefix("vec_").removeprefix("np_"), whose] += 1
     for (name, whose), count in sorted(counts.items()):
         yield Called(name, whose, count, _why(name, whose, options))
+
+
+def whose_code(op: Op, options: Options) -> str | None:
+    """Who computes an elementary function on the target, as `Called` has it; None for other operations."""
+    whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
+    return "exact" if whose in ("libm", "python") and targets.of(options.target).costs().exact(op) else whose
 
 
 def _why(name: str, whose: str, options: Options) -> str:

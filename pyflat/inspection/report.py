@@ -17,10 +17,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyflat.errors import FlattenError
-from pyflat.inspection.explain import Explanation, KernelExplanation
+from pyflat.inspection.explain import Explanation, KernelExplanation, whose_code
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import TRIP_LIMIT, Block, Exit, If, Item, Loop, Op, Value, walk
-from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import Sourced
 from pyflat.ir.recursion import with_room
 from pyflat.targets import target as targets
@@ -39,8 +38,8 @@ Place = tuple[str, int]
 
 MOST = 80
 """Characters of a condition that is shown."""
-_CALLS = {Accuracy.LIBM: "the C library's", Accuracy.NUMPY: "NumPy's", Accuracy.CALL: "a call of Python for each lane",
-          Accuracy.VECTOR: "in registers"}
+_CALLS = {"libm": "the C library's", "numpy": "NumPy's", "python": "CPython's own code", "fast": "in registers",
+          "exact": "in registers, with the bits of the original"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ def report(
     linked = _linked(len(text), origins)
     remarks = _Remarks()
     _of_branches(remarks, explained, profiled)
-    _of_operations(remarks, done)
+    _of_operations(remarks, done, options)
     costs = _costs(done, options, explained.width)
     kept = set(costs) | set(linked) | set(remarks)
     parts = [_function(done.spec.captured.qualname, fn, costs, linked, remarks)]
@@ -182,7 +181,7 @@ def _of_branches(remarks: _Remarks, explained: Explanation, profiled: Profile | 
         remarks.add(loop.place, "loop", f"{loop.least:,} to {loop.most:,} trips, median {loop.median:,g}")
 
 
-def _of_operations(remarks: _Remarks, done: FlatForm) -> None:
+def _of_operations(remarks: _Remarks, done: FlatForm, options: Options) -> None:
     selects: Counter[Place] = Counter()
     for op in all_ops(done.flat.body):
         if op.opcode == "fault":
@@ -196,9 +195,9 @@ def _of_operations(remarks: _Remarks, done: FlatForm) -> None:
         for place in _places(condition) if isinstance(condition, Op) else ():
             selects[place] += 1
         for place in _places(op):
-            whose = _CALLS.get(OPERATIONS[op.opcode].accuracy)
+            whose = whose_code(op, options)
             if whose is not None:
-                remarks.add(place, "call", f"{op.opcode.removeprefix('np_')}: {whose}")
+                remarks.add(place, "call", f"{op.opcode.removeprefix('np_')}: {_CALLS[whose]}")
     for place, count in selects.items():
         remarks.add(place, "select", f"{count} select{'s' * (count > 1)} by this condition")
 

@@ -92,6 +92,17 @@ def remarks(report, text):
     return {(remark.sort, remark.text) for remark in found.remarks}
 
 
+def spread(x: float) -> float:
+    return math.gamma(x) - math.erf(x)
+
+
+@pytest.mark.parametrize(("target", "whose"), [
+    ("numpy", "CPython's own code"), ("numba", "in registers, with the bits of the original")])
+def test_calls_say_who_computes_them(target, whose):
+    found = pyflat.twin(spread, target=target).report()
+    assert ("call", f"gamma: {whose}") in remarks(found, "return math.gamma")
+
+
 def test_lines_say_what_became_of_them():
     found = pyflat.twin(price).report()
     assert [part.name for part in found.parts] == ["price", "share"]
