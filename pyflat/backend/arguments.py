@@ -11,7 +11,7 @@ from typing import Any
 from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
 from pyflat.ir.opaque_calls import KINDS, VECTORS, result_shape
-from pyflat.ir.shape import Fixed, Leaf, Record, Shape, record_of
+from pyflat.ir.shape import Fixed, Labels, Leaf, Record, Shape, record_of
 from pyflat.ir.types import FLOAT, Kind, kind_of
 
 Given = Mapping[str, Any]
@@ -57,7 +57,7 @@ def argument_shapes(
 
 def shape_of(described: Any) -> Shape:
     """The shape that a description or an example of a value stands for."""
-    if isinstance(described, Leaf | Fixed | Record):
+    if isinstance(described, Leaf | Fixed | Record | Labels):
         return described
     if isinstance(described, str | type | Kind | FunctionType):
         if isinstance(described, str) and described not in KINDS and described not in VECTORS:

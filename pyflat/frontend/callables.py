@@ -6,6 +6,7 @@ dispatcher and a `functools.lru_cache` wrapper are the function that they were m
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import sys
@@ -15,6 +16,7 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from pyflat.errors import refuse
+from pyflat.frontend.roles import compared_with_strings
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ class Parameters:
 
     def __init__(self, callee: Callee, name: str):
         self.name = name
+        self.function = callee.function
         self.prefix = callee.prefix
         self.preset = callee.preset
         self.signature = inspect.signature(callee.function, follow_wrapped=False)
@@ -120,6 +123,24 @@ class Parameters:
         """`out=` is an argument of the function, as any keyword of its own is."""
         self._fixed_positional = frozenset(positional[: len(callee.prefix)])
         self._fixed_extra = max(0, len(callee.prefix) - len(positional))
+
+    def takes_string(self, name: str) -> bool:
+        """Whether annotation, default or body say that a parameter takes one string, so that a list is a column."""
+        parameter = self.signature.parameters.get(name)
+        if parameter is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            return False
+        note = parameter.annotation
+        if isinstance(parameter.default, str | enum.Enum):
+            return True
+        if isinstance(note, type) and issubclass(note, str | enum.Enum):
+            return True
+        text = "" if note is parameter.empty else str(note).replace("typing.", "").replace(" ", "")
+        return (text in ("str", "str|None", "None|str", "Optional[str]") or text.startswith("Literal[")
+                or not text and name in self._compared)
+
+    @functools.cached_property
+    def _compared(self) -> frozenset[str]:
+        return compared_with_strings(self.function)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundArguments:
         """Bind as Python does; TypeError with the twin's name when the arguments do not fit."""

@@ -1,4 +1,5 @@
-"""Which parameters a body uses as arrays: it subscripts or iterates over one, or asks for its length or shape.
+"""Which parameters a body uses as arrays: it subscripts or iterates over one, or asks for its length or shape. And
+which as strings: it compares one with literals.
 
 Python's own parser reads the body: whether a call is one of a kernel is asked also where a twin comes from disk, and
 LibCST need not be there.
@@ -11,7 +12,7 @@ import inspect
 import textwrap
 import types
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 _ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T", "flat"})
@@ -124,3 +125,50 @@ class _Reader(ast.NodeVisitor):
 def _given(node: ast.Call) -> Iterator[tuple[int | str, ast.AST]]:
     yield from enumerate(node.args)
     yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None)
+
+
+def compared_with_strings(function: types.FunctionType) -> frozenset[str]:
+    """The parameters that the body compares with literal strings, by `==`, `!=`, `in`, `not in` or `match`. Nothing
+    where there is no source."""
+    reader = _ComparisonReader(inspect.signature(function, follow_wrapped=False).parameters)
+    for node in _body(function) or ():
+        reader.visit(node)
+    return frozenset(reader.found)
+
+
+class _ComparisonReader(ast.NodeVisitor):
+    def __init__(self, names: Iterable[str]):
+        self.names = set(names)
+        self.found: set[str] = set()
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        self.names.difference_update(target.id for target in node.targets if isinstance(target, ast.Name))
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for left, sign, right in zip(sides, node.ops, node.comparators, strict=False):
+            if isinstance(sign, ast.Eq | ast.NotEq):
+                self._note(left, [right])
+                self._note(right, [left])
+            elif isinstance(sign, ast.In | ast.NotIn) and isinstance(right, ast.Tuple | ast.List | ast.Set):
+                self._note(left, right.elts)
+        self.generic_visit(node)
+
+    def visit_Match(self, node: ast.Match) -> None:
+        for pattern in (each for case in node.cases for each in _alternatives(case.pattern)):
+            if isinstance(pattern, ast.MatchValue):
+                self._note(node.subject, [pattern.value])
+        self.generic_visit(node)
+
+    def _note(self, side: ast.expr, others: Sequence[ast.expr]) -> None:
+        if isinstance(side, ast.Name) and side.id in self.names and others and all(map(_is_string, others)):
+            self.found.add(side.id)
+
+
+def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:
+    return pattern.patterns if isinstance(pattern, ast.MatchOr) else [pattern]
+
+
+def _is_string(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)

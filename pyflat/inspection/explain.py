@@ -220,13 +220,29 @@ def _loops(done: FlatForm) -> Iterator[tuple[SourceLine | None, str]]:
 def _functions(done: FlatForm, options: Options) -> Iterator[Called]:
     counts: Counter[tuple[str, str]] = Counter()
     for op in all_ops(done.flat.body):
-        whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
-        if whose in ("libm", "python") and targets.of(options.target).costs().exact(op):
-            whose = "exact"
-        if whose is not None:
-            counts[op.opcode.removeprefix("vec_").removeprefix("np_"), whose] += 1
+        named = function_of(op, options)
+        if named is not None:
+            counts[named] += 1
     for (name, whose), count in sorted(counts.items()):
         yield Called(name, whose, count, _why(name, whose, options))
+
+
+def function_of(op: Op, options: Options) -> tuple[str, str] | None:
+    """The elementary function that an operation is, and whose digits it has, as `Called`; None for other operations."""
+    whose = _CALLED.get(OPERATIONS[op.opcode].accuracy)
+    if whose in ("libm", "python") and targets.of(options.target).costs().exact(op):
+        whose = "exact"
+    return None if whose is None else (op.opcode.removeprefix("vec_").removeprefix("np_"), whose)
+
+
+def python_calls(name: str, options: Options) -> str:
+    """How a function that only CPython computes runs, in few words."""
+    return "for many lanes in registers, with the same bits" if _vectors_too(name, options) else (
+        "a call of Python for each lane")
+
+
+def _vectors_too(name: str, options: Options) -> str | None:
+    return targets.of(options.target).costs().library(name)
 
 
 def _why(name: str, whose: str, options: Options) -> str:
@@ -238,8 +254,7 @@ def _why(name: str, whose: str, options: Options) -> str:
         case "numpy":
             return "NumPy's own function, which the source calls or math=\"fast\" takes"
         case "python":
-            return targets.of(options.target).costs().library(name) or (
-                "only CPython's own code has these bits: a call for each lane")
+            return _vectors_too(name, options) or "only CPython's own code has these bits: a call for each lane"
     if options.math == "exact":
         return targets.of(options.target).costs().library(name) or (
             'the C library\'s, as in CPython: a call for each lane; math="fast" computes it in registers')
@@ -255,7 +270,7 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
     if called and share >= LARGE_SHARE:
         yield f"{share:.0%} of the cost are calls of the C library ({', '.join(sorted(called))}), lane by lane" + (
             ': math="fast" has no calls' if options.math == "exact" else "")
-    python = sorted({c.name for c in found.functions if c.whose == "python"})
+    python = sorted({c.name for c in found.functions if c.whose == "python" and not _vectors_too(c.name, options)})
     if python:
         yield f"{', '.join(python)}: CPython's own code, lane by lane"
     if shares.get("division", 0.0) >= LARGE_SHARE:

@@ -17,10 +17,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyflat.errors import FlattenError
-from pyflat.inspection.explain import Explanation, KernelExplanation
+from pyflat.inspection.explain import Explanation, KernelExplanation, function_of, python_calls
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import TRIP_LIMIT, Block, Exit, If, Item, Loop, Op, Value, walk
-from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.print import Sourced
 from pyflat.ir.recursion import with_room
 from pyflat.targets import target as targets
@@ -39,8 +38,8 @@ Place = tuple[str, int]
 
 MOST = 80
 """Characters of a condition that is shown."""
-_CALLS = {Accuracy.LIBM: "the C library's", Accuracy.NUMPY: "NumPy's", Accuracy.CALL: "a call of Python for each lane",
-          Accuracy.VECTOR: "in registers"}
+_CALLS = {"libm": "the C library's", "numpy": "NumPy's", "fast": "in registers", "exact": "in registers, the same bits"}
+"""By whose digits an elementary function has (`explain.Called`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ def report(
     linked = _linked(len(text), origins)
     remarks = _Remarks()
     _of_branches(remarks, explained, profiled)
-    _of_operations(remarks, done)
+    _of_operations(remarks, done, options)
     costs = _costs(done, options, explained.width)
     kept = set(costs) | set(linked) | set(remarks)
     parts = [_function(done.spec.captured.qualname, fn, costs, linked, remarks)]
@@ -182,34 +181,36 @@ def _of_branches(remarks: _Remarks, explained: Explanation, profiled: Profile | 
         remarks.add(loop.place, "loop", f"{loop.least:,} to {loop.most:,} trips, median {loop.median:,g}")
 
 
-def _of_operations(remarks: _Remarks, done: FlatForm) -> None:
+def _of_operations(remarks: _Remarks, done: FlatForm, options: Options) -> None:
     selects: Counter[Place] = Counter()
+    for op in all_ops(done.spelled.body):
+        fault = op.attr("fault") if op.opcode == "fault" else TRIP_LIMIT
+        span = fault.span or (op.origin.span if op.origin is not None else None)
+        if span is not None and fault != TRIP_LIMIT:
+            where = _condition(done, op.args[0])
+            remarks.add((span.file, span.line), "fault", f"lanes end here with {fault.type} where {where}" if where
+                        else f"lanes may end here with {fault.type}")
     for op in all_ops(done.flat.body):
-        if op.opcode == "fault":
-            fault = op.attr("fault")
-            span = fault.span or (op.origin.span if op.origin is not None else None)
-            if span is not None and fault != TRIP_LIMIT:
-                where = _condition(done, op.args[0])
-                remarks.add((span.file, span.line), "fault", f"lanes end here with {fault.type} where {where}" if where
-                            else f"lanes may end here with {fault.type}")
         condition = op.args[0] if op.opcode == "select" else None
         for place in _places(condition) if isinstance(condition, Op) else ():
             selects[place] += 1
-        for place in _places(op):
-            whose = _CALLS.get(OPERATIONS[op.opcode].accuracy)
-            if whose is not None:
-                remarks.add(place, "call", f"{op.opcode.removeprefix('np_')}: {whose}")
+        if (named := function_of(op, options)) is not None:
+            name, whose = named
+            how = python_calls(name, options) if whose == "python" else _CALLS[whose]
+            for place in _places(op):
+                remarks.add(place, "call", f"{name}: {how}")
     for place, count in selects.items():
         remarks.add(place, "select", f"{count} select{'s' * (count > 1)} by this condition")
 
 
 def _condition(done: FlatForm, value: Value) -> str | None:
-    """When a lane ends, in the parameters of the function; None where that is long, or depends on a loop."""
+    """When a lane ends by the form for texts, in the parameters of the function; None where that is long, or depends
+    on a loop."""
     from pyflat.targets.text import render_condition
 
-    if done.flat.form != "flat":
+    if done.spelled.form != "flat":
         return None
-    found = render_condition(done.spec, done.flat, value)
+    found = render_condition(done.spec, done.spelled, value)
     return found if found is not None and len(found) <= MOST else None
 
 

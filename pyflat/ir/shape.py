@@ -91,6 +91,8 @@ class OtherWord:
 
 
 OTHER_WORD = OtherWord()
+MAX_WORDS = 64
+"""Strings that a function compares one argument with."""
 
 
 class UnknownWordsError(Exception):

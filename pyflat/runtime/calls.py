@@ -72,11 +72,12 @@ class Stats:
 
     @property
     def functions(self) -> dict[str, str]:
-        """The functions of the C library that the twins compiled so far have the digits of, and what is known of each:
-        "verified", "bounded" or "called" (`pyflat.functions.loaded_library`)."""
+        """The functions of the C library that the twins compiled so far have the digits of, gamma and lgamma of CPython
+        too, and what is known of each: "verified", "bounded" or "called" (`pyflat.functions.loaded_library`)."""
         from pyflat.functions.loaded_library import standing
+        from pyflat.functions.vmath.exact import is_verified
 
-        return {name: standing(name) for name in sorted(self._called())}
+        return {name: "verified" if is_verified(name) else standing(name) for name in sorted(self._called())}
 
     @property
     def library(self) -> str:

@@ -78,7 +78,7 @@ class Built:
     trips_limited: bool = False
     """The last leaf of the engine says which lanes ran into `max_trips`."""
     functions: frozenset[str] = frozenset()
-    """The functions of the C library that it has the digits of."""
+    """The functions of the C library that it has the digits of, and gamma and lgamma, which are made of such."""
     reference: Float32Reference | None = None
     """Where float lanes are float32: what they compute by definition."""
     split: threads.Splittable | None = None
@@ -246,8 +246,8 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     structured = done.spec.function if options.floats is F4 else None
     reference = None if structured is None else Float32Reference(lambda: structured)
     split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
-    functions = frozenset(
-        op.opcode for op in all_ops(done.flat.body) if OPERATIONS[op.opcode].accuracy is Accuracy.LIBM)
+    functions = frozenset(op.opcode for op in all_ops(done.flat.body)
+                          if OPERATIONS[op.opcode].accuracy is Accuracy.LIBM or op.opcode in ("gamma", "lgamma"))
     return Built(engine, done.spec.result, done.spec.guards, arguments, limited, functions, reference, split,
                  target.converts, structured)
 

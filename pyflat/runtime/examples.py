@@ -13,7 +13,7 @@ import numpy as np
 
 from pyflat.frontend.callables import Parameters
 from pyflat.runtime.arrays import MAX_AXES
-from pyflat.runtime.grouping import parameter_at, takes_one
+from pyflat.runtime.grouping import parameter_at
 
 MANY = (2,)
 """The shape of an array of no known length: an array of one element would be a number to the engines."""
@@ -29,7 +29,7 @@ def with_stand_ins(
 
     def read(place: int | str, value: Any) -> Any:
         name = parameter_at(parameters, place)
-        as_it_is = name in static or isinstance(value, str) and takes_one(parameters, name)
+        as_it_is = name in static or isinstance(value, str) and parameters.takes_string(name)
         return value if as_it_is else read_dtype(value, name)
 
     given = [read(place, value) for place, value in enumerate(args)]

@@ -90,7 +90,7 @@ def columns(
 def _column(parameters: Parameters, place: int | str, value: Any, static: Sequence[str]) -> Column | None:
     name = parameter_at(parameters, place)
     if isinstance(value, list):
-        if not value or not all(isinstance(item, _SINGLE) for item in value) or not takes_one(parameters, name):
+        if not value or not all(isinstance(item, _SINGLE) for item in value) or not parameters.takes_string(name):
             return None
         items = np.empty(len(value), object)
         items[:] = value
@@ -125,18 +125,6 @@ def parameter_at(parameters: Parameters, place: int | str) -> str:
         return place
     position = place + len(parameters.prefix)
     return parameters.names[position] if position < len(parameters.names) else parameters.extra or f"argument {place}"
-
-
-def takes_one(parameters: Parameters, name: str) -> bool:
-    """Whether annotation or default say that a parameter takes one string, so that a list is a column of them."""
-    parameter = parameters.signature.parameters.get(name)
-    if parameter is None or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-        return False
-    note = parameter.annotation
-    if isinstance(parameter.default, str | enum.Enum) or isinstance(note, type) and issubclass(note, str | enum.Enum):
-        return True
-    text = "" if note is parameter.empty else str(note).replace("typing.", "").replace(" ", "")
-    return text in ("str", "str|None", "None|str", "Optional[str]") or text.startswith("Literal[")
 
 
 def _all_single(listed: list[Any], name: str, shape: tuple[int, ...], static: bool) -> bool:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters
-from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, UnknownWordsError
+from pyflat.ir.shape import MAX_WORDS, OTHER_WORD, Labels, Leaf, UnknownWordsError
 from pyflat.ir.types import BOOL
 from pyflat.runtime.arguments import ClassifiedCall, Coded
 from pyflat.runtime.arrays import Array, prepare
@@ -28,15 +28,12 @@ from pyflat.runtime.compiled import Built
 from pyflat.runtime.context import CallContext
 from pyflat.runtime.faults import Part
 from pyflat.runtime.float32_reference import Float32Lanes
-from pyflat.runtime.grouping import parameter_at, takes_one
+from pyflat.runtime.grouping import parameter_at
 from pyflat.runtime.outputs import arrays_in
 from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
-
-MAX_WORDS = 64
-"""Strings that a function compares one argument with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,7 @@ def texts_in(
         if type(value) is np.ndarray and value.dtype.kind in "USTO" or type(value) is list:
             name = parameter_at(parameters, place)
             plain = name in parameters.names and name not in (parameters.extra, parameters.keywords, *static)
-            if isinstance(value, list) and not (value and takes_one(parameters, name)):
+            if isinstance(value, list) and not (value and parameters.takes_string(name)):
                 continue
             texts = _texts(name, _listed(value)) if plain else None
             if texts is None:

@@ -9,14 +9,25 @@ rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyflat.functions.records import spellings
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.targets.columns import Column, ColumnsEngine, Printer, Rules, Term, Terms, flattened, terms_of, with_objects
+from pyflat.targets.columns import (
+    Column,
+    ColumnsEngine,
+    Printer,
+    Rules,
+    Term,
+    Terms,
+    flattened,
+    terms_of,
+    tests_of,
+    with_objects,
+)
 from pyflat.targets.columns import expand as x
 from pyflat.targets.extras import require
 
@@ -82,8 +93,9 @@ def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | 
     """`fn` as an expression over columns; a function with several results gives a struct of them.
 
     columns  for each parameter the name of a column, a Polars expression, or a number, which is a constant; left out:
-             the column of the same name. For a record a dict of columns, or a struct column
-    kinds    of the plain parameters, "f8,i8,b"; without it annotations and default values say so, or it is float
+             the column of the same name. For a record a dict of columns, or a struct column. A parameter that is
+             annotated `str`, or compared with literal strings, takes a column of strings
+    kinds    of the other plain parameters, "f8,i8,b"; without it annotations and default values say so, or it is float
     faults   rows in which Python raises: "null" or "unchecked" (any value)
 
     Raises FlattenError where the function cannot be flattened or Polars cannot say it exactly.
@@ -109,7 +121,7 @@ def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str |
     params = [_param(leaf) for leaf in leaves]
     made: dict[str, pl.Expr] = {}
     for name, result in zip(names, results, strict=True):
-        printer = Printer(ENGINE, _texts("p[{}]", len(leaves)))
+        printer = Printer(ENGINE, _texts([f"p[{k}]" for k in range(len(leaves))], leaves))
         stages, (text,) = printer.stages([result], "v[{}]".format)
         if not stages and not any(isinstance(leaf.given, pl.Expr) for leaf in leaves):
             made[name] = _evaluated(text, params, [])
@@ -130,14 +142,15 @@ def source(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None
     names, results, leaves = _results(fn, faults, kinds, columns)
     given = [leaf.argument if leaf.given is None else leaf.given for leaf in leaves]
     params = [_column_text(name) if isinstance(name, str) else f"({name})" for name in given]
-    stages, texts = Printer(ENGINE, [*params, *(f"{text}.is_null()" for text in params)]).stages(results, "v{}".format)
+    stages, texts = Printer(ENGINE, _texts(params, leaves)).stages(results, "v{}".format)
     lines = [f"{name} = {text}" for stage in stages for name, text in stage.items()]
     return "\n".join([*lines, *(f"{name or 'result'} = {text}" for name, text in zip(names, texts, strict=True))])
 
 
-def _texts(param: str, count: int) -> list[str]:
-    """The texts of parameters, and behind all of them those of whether they are null."""
-    return [param.format(k) for k in range(count)] + [f"{param.format(k)}.is_null()" for k in range(count)]
+def _texts(params: Sequence[str], columns: Sequence[Column]) -> list[str]:
+    """The texts of parameters, behind all of them those of whether they are null, and then which words they are."""
+    return [*params, *(f"{text}.is_null()" for text in params),
+            *tests_of(columns, lambda k, word: f"({params[k]} == {word!r})")]
 
 
 def _evaluated(text: str, params: list[pl.Expr], values: list[pl.Expr]) -> pl.Expr:
@@ -180,7 +193,8 @@ def _column_text(name: str) -> str:
 
 
 def _param(column: Column) -> pl.Expr:
-    """The column, of which Polars refuses another type: `| 0` is for ints only, `| False` for bools."""
+    """The column, of which Polars refuses another type: `| 0` is for ints only, `| False` for bools, `+ ""` for
+    strings."""
     import polars as pl
 
     given = column.argument if column.given is None else column.given
@@ -190,6 +204,8 @@ def _param(column: Column) -> pl.Expr:
     value = _column(given) if isinstance(given, str) else given
     for field in filter(None, column.path.split(".")):
         value = value.struct.field(field)
+    if column.words is not None:
+        return value + pl.lit("")
     if column.kind == "f8":
         return value.cast(pl.Float64)
     return (value | pl.lit(0, dtype=pl.Int64)).cast(pl.Int64) if column.kind == "i8" else value | pl.lit(False)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 import pyflat
 from docs.support_cases import CASES
 from pyflat.cli.main import commands
+from pyflat.functions.vmath import exact
 
 RATE = 0.19
 
@@ -47,6 +48,16 @@ def newton(x: float) -> float:
     while abs(y * y - x) > 1e-9:
         y = 0.5 * (y + x / y)
     return y
+
+
+def arrangements(x: float) -> float:
+    return math.gamma(x + 1.0)
+
+
+def limited_power(x: float, y: float) -> float:
+    if math.tanh(x) > 0.5:
+        raise ValueError("too steep")
+    return x**y
 
 
 def reads(x: float) -> float:
@@ -103,6 +114,28 @@ def test_lines_say_what_became_of_them():
     assert ("call", "log: the C library's") in remarks(found, "return math.log")
     total = sum(line.share for part in found.parts for line in part.lines)
     assert 0.8 < total <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(("target", "math", "how"), [
+    ("numba", "exact", "in registers, the same bits"),
+    ("numba", "fast", "in registers"),
+    ("numpy", "exact", "for many lanes in registers, with the same bits"),
+])
+def test_gamma_says_how_it_is_computed(target, math, how):
+    if not exact.is_verified("gamma"):
+        pytest.skip("gamma is called where the C library is not known")
+    twin = pyflat.twin(arrangements, target=target, math=math)
+    found = remarks(twin.report(), "return math.gamma")
+    assert f"gamma: {how}" in {text for sort, text in found if sort == "call"}
+    assert not any("lane by lane" in line for line in twin.explain().slower)
+    twin(np.arange(1.0, 9.0))
+    assert twin.stats.functions["gamma"] == "verified"
+
+
+def test_faults_that_fast_functions_decide_have_reports():
+    found = pyflat.twin(limited_power, target="numba", math="fast").report()
+    assert ("fault", "lanes end here with ValueError where math.tanh(x) > 0.5") in remarks(found, "raise ValueError")
+    assert "fault" in {sort for sort, _ in remarks(found, "return x**y")}
 
 
 def test_linked_lines_of_the_twin_have_the_line_s_operations():

@@ -37,8 +37,6 @@ def call(call: Call) -> Any:
 def by_name(call: Call, table: Any) -> Any:
     """A relation of the results: "result" for one number."""
     columns = tables.chosen(call, table.columns)
-    for name in columns:
-        tables.require_no_strings(call, name)
     quoted = {name: '"' + column.replace('"', '""') + '"' for name, column in columns.items()}
     given = tables.with_defaults(call, {**call.kwargs, **quoted})
     found = _expressions(call, given, {})

@@ -66,18 +66,8 @@ def numbers(call: Call, expression: type) -> tuple[dict[str, Any], dict[str, Any
         if np.ndim(value) and not isinstance(value, expression | str | tuple):
             raise TypeError(f"argument {name!r} is an array beside an expression: make it a column of the table")
         plain = value.item() if isinstance(value, np.generic | np.ndarray) else value
-        if isinstance(plain, expression):
-            require_no_strings(call, name)
         (columns if isinstance(plain, expression | int | float) else constants)[name] = plain
     return columns, constants
-
-
-def require_no_strings(call: Call, name: str) -> None:
-    """TypeError for a column where a parameter is for strings: columns of expressions hold numbers."""
-    parameter = call.caller.parameters.signature.parameters.get(name)
-    if parameter is not None and (parameter.annotation in (str, "str") or isinstance(parameter.default, str)):
-        raise TypeError(f"argument {name!r} takes a string, and the columns of an expression hold numbers: pass one "
-                        f"string, or call the twin with the columns themselves, as twin.by_name(frame) does")
 
 
 def with_defaults(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@
 
 from pyflat.targets.columns.labels import with_objects
 from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage
-from pyflat.targets.columns.terms import Column, Rules, Term, Terms, flattened, terms_of
+from pyflat.targets.columns.terms import Column, Rules, Term, Terms, flattened, terms_of, tests_of
 
 __all__ = ["Column", "ColumnsEngine", "Printer", "Rules", "Stage", "Term", "Terms", "flattened", "terms_of",
-           "with_objects"]
+           "tests_of", "with_objects"]

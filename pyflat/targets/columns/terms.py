@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 from pyflat.backend import FlatFunction, flatten_fold, flatten_function, flatten_optimize
 from pyflat.errors import Span, refuse
+from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.ir.ops import COMPARISONS, OPERATIONS
-from pyflat.ir.shape import leaves
+from pyflat.ir.shape import MAX_WORDS, OTHER_WORD, Labels, UnknownWordsError, leaves
 
 Rule = Callable[..., "Term | None"]
 Rules = Mapping[str, Rule]
@@ -105,14 +106,20 @@ def _kind(opcode: str, args: tuple[Term, ...]) -> str:
 
 
 def terms_of(flat: FlatFunction, rules: Rules) -> tuple[list[Term], Terms]:
-    """The results of a flat function as terms, and what made them."""
+    """The results of a flat function as terms, and what made them. They read param k as its value; behind all params,
+    and as many that say whether each is null, come those that say whether a string is a word (`tests_of`)."""
     terms = Terms(rules)
     of: dict[int, Term] = {}
+    words = _word_tests(flat, terms)
     tested = {node.inputs[0].index for node in flat.nodes if _is_zero_test(node)}
     for node in flat.nodes:
         terms.span = node.span
         operands = [of[n.index] for n in node.inputs]
         match node.opcode:
+            case "param" if node.index in words:
+                made = _position(terms, words[node.index])
+            case "eq" | "ne" if (test := _tested(node, words)) is not None:
+                made = test if node.opcode == "eq" else terms.op("not", test)
             case "param":
                 made = terms.param(node.index, node.kind, node.name)
             case "const":
@@ -125,6 +132,43 @@ def terms_of(flat: FlatFunction, rules: Rules) -> tuple[list[Term], Terms]:
         if node.index in tested:
             terms.checked.add(made)
     return [of[n.index] for n in flat.results], terms
+
+
+def _word_tests(flat: FlatFunction, terms: Terms) -> dict[int, list[Term]]:
+    """By param of strings: whether it is each of its words."""
+    found: dict[int, list[Term]] = {}
+    number = 2 * len(flat.params)
+    for node in flat.params:
+        words = _words(flat, node.attrs["argument"])
+        if words is not None:
+            found[node.index] = [terms.param(number + k, "b", word) for k, word in enumerate(words)]
+            number += len(words)
+    return found
+
+
+def _words(flat: FlatFunction, argument: str) -> tuple[str, ...] | None:
+    shape = flat.arguments.get(argument)
+    return tuple(shape.table[:-1]) if isinstance(shape, Labels) else None
+
+
+def tests_of(columns: Sequence[Column], write: Callable[[int, str], str]) -> list[str]:
+    """The texts of the params that say whether string k is a word, as `write(k, word)` has them."""
+    return [write(k, word) for k, column in enumerate(columns) for word in column.words or ()]
+
+
+def _tested(node: Any, words: Mapping[int, Sequence[Term]]) -> Term | None:
+    """Whether a string is one of its words, where a node compares its position with that of the word."""
+    param, other = node.inputs
+    found = words.get(param.index, ())
+    code = other.attrs["value"] if other.opcode == "const" else -1
+    return found[code] if 0 <= code < len(found) else None
+
+
+def _position(terms: Terms, tests: Sequence[Term]) -> Term:
+    made = terms.const(len(tests))
+    for k in range(len(tests) - 1, -1, -1):
+        made = terms.op("select", tests[k], k, made)
+    return made
 
 
 def _is_zero_test(node: Any) -> bool:
@@ -152,27 +196,30 @@ Faults = Literal["null", "error", "mask", "unchecked"]
 @dataclass(frozen=True, slots=True)
 class Column:
     """Where a number comes from. `given` is what the caller named for the argument, None when nothing; `path` is the
-    field of a record that the number is, "" of a plain argument."""
+    field of a record that the number is, "" of a plain argument. `words` are those that the strings of a column are
+    compared with, None for numbers."""
 
     argument: str
     path: str
     kind: str
     given: Any
+    words: tuple[str, ...] | None = None
 
 
 def flattened(fn: Callable[..., Any], columns: Mapping[str, Any], faults: str, allowed: Sequence[str],
               kinds: str | None, none: bool = True) -> tuple[FlatFunction, list[Column]]:
     """`fn`, folded; its last result is the mask of the rows in which Python raises, unless they are unchecked.
 
-    A number for a parameter is a constant, everything else a column. Raises FlattenError, ValueError for an unknown
-    `faults` and for columns that are not parameters.
+    A number for a parameter is a constant, everything else a column: of strings for a parameter that is annotated `str`
+    or compared with strings, else of numbers. Raises FlattenError, ValueError for an unknown `faults` and for columns
+    that are not parameters.
     """
     if faults not in allowed:
         raise ValueError(f"faults={faults!r} is none of {', '.join(allowed)}")
     fn = getattr(fn, "__wrapped__", fn) if hasattr(fn, "show") else fn
     constants = {name: given for name, given in columns.items() if isinstance(given, bool | int | float)}
-    flat = flatten_function(fn, kinds=kinds, static=constants, faults="drop" if faults == "unchecked" else "mask",
-                           none=none)
+    flat = _with_words(fn, dict.fromkeys(_strings(fn, columns), ()), kinds=kinds, static=constants,
+                       faults="drop" if faults == "unchecked" else "mask", none=none)
     known = {node.attrs["argument"] for node in flat.params}
     for name in columns:
         if name not in known and name not in constants and name not in flat.arguments:
@@ -183,6 +230,31 @@ def flattened(fn: Callable[..., Any], columns: Mapping[str, Any], faults: str, a
     return flat, [_column(node.attrs, node.kind, columns, flat) for node in flat.params]
 
 
+def _strings(fn: Callable[..., Any], columns: Mapping[str, Any]) -> list[str]:
+    """The parameters that columns of strings are for."""
+    callee = unwrap(fn)
+    parameters = Parameters(callee, "")
+    bound = {*callee.preset, *parameters.names[:len(callee.prefix)]}
+    wanted = [p for name, p in parameters.signature.parameters.items()
+              if name not in bound and (name in columns or p.default is p.empty)]
+    return [p.name for p in wanted
+            if not isinstance(columns.get(p.name), bool | int | float) and parameters.takes_string(p.name)]
+
+
+def _with_words(fn: Callable[..., Any], words: dict[str, tuple[str, ...]], **options: Any) -> FlatFunction:
+    """`fn` with these parameters as positions among the strings that it compares them with, which it says itself."""
+    while True:
+        tables = {name: Labels((*known, OTHER_WORD)) for name, known in words.items()}
+        try:
+            return flatten_function(fn, arguments=tables, **options)
+        except UnknownWordsError as unknown:
+            for name, more in unknown.words.items():
+                words[name] = tuple(dict.fromkeys((*words[name], *more)))
+                if len(words[name]) > MAX_WORDS:
+                    raise refuse("flatten/argument-kind",
+                                 f"{name} is compared with more than {MAX_WORDS} strings") from None
+
+
 def _column(attrs: Mapping[str, Any], kind: str, columns: Mapping[str, Any], flat: FlatFunction) -> Column:
     argument, path = attrs["argument"], attrs["path"]
     given = columns.get(argument)
@@ -190,4 +262,4 @@ def _column(attrs: Mapping[str, Any], kind: str, columns: Mapping[str, Any], fla
         if path not in given:
             raise ValueError(f"{flat.name}: the columns of {argument} do not say which one is {path}")
         return Column(argument, "", kind, given[path])
-    return Column(argument, path, kind, given)
+    return Column(argument, path, kind, given, _words(flat, argument))

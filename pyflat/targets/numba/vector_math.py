@@ -21,6 +21,7 @@ from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.functions.vmath.machine import F4, F8, Format, Number
 from pyflat.ir.types import BOOL
 from pyflat.targets.numba.jit import processor
+from pyflat.targets.numba.library import multiplies_and_adds
 from pyflat.targets.numba.llvm import F32, F64, I1, I32, Splat, joined, parted, suffix
 from pyflat.targets.numba.table_rows import permuted, read_rows
 
@@ -220,14 +221,19 @@ def emit_vector(builder: ir.IRBuilder, name: str, *args: Any) -> Any:
 
 
 def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
-    """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the C
-    library's function for those lanes."""
+    """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the
+    function with CPython's bits: vector code that leaves no lane out, where there is such, or lane by lane."""
     far = vmath.TABLE[name].far
     quick = emit_vector(e.builder, name, *args)
     if far is None:
         return quick
-    distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args])
-    return _unless_called(e, name, args, distant.value, quick)
+    distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args]).value
+    row = exact.kernel_for(name) if e.width > 1 and multiplies_and_adds() else None
+    if row is None or not row.total:
+        return _unless_called(e, name, args, distant, quick)
+    mask = e.masked(distant)
+    return e.where_any(mask, quick, lambda: e.builder.select(
+        mask, e.builder.call(_exact_function(e, row, args[0].type), list(args)), quick))
 
 
 def emit_power(e: Emitter, x: Any, y: Any, known: float) -> Any:
@@ -242,16 +248,34 @@ def emit_power(e: Emitter, x: Any, y: Any, known: float) -> Any:
 
 def _out_of_line(module: ir.Module, row: vmath.VectorFunction, real: ir.Type) -> ir.Function:
     """`function_of`, as a function that is called."""
-    symbol = f"pyflat.rare_{row.name}.{suffix(real)}"
+    return _rare(module, row.name, real, row.operands, lambda builder, *args: emit_vector(builder, row.name, *args))
+
+
+def _exact_function(e: Emitter, row: LibraryFunction, real: ir.Type) -> ir.Function:
+    """The vector code of `row`, which leaves no lane out, as a function that is called; float32 lanes in float64."""
+    wide = ir.VectorType(F64, real.count)
+
+    def emit(builder: ir.IRBuilder, *args: Any) -> Any:
+        told = _told_function(builder.module, row, wide, e.symbols)
+        widened = args if real == wide else [builder.fpext(x, wide) for x in args]
+        value = builder.extract_value(builder.call(told, widened), 0)
+        return value if real == wide else builder.fptrunc(value, real)
+
+    return _rare(e.builder.module, f"exact_{row.name}", real, row.operands, emit)
+
+
+def _rare(module: ir.Module, name: str, real: ir.Type, operands: int, emit: Callable[..., Any]) -> ir.Function:
+    """The module's function out of the way of what calls it."""
+    symbol = f"pyflat.rare_{name}.{suffix(real)}"
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    function = ir.Function(module, ir.FunctionType(real, [real] * row.operands), symbol)
+    function = ir.Function(module, ir.FunctionType(real, [real] * operands), symbol)
     function.linkage = "internal"
     for attribute in ("noinline", "cold", "nounwind"):
         function.attributes.add(attribute)
     builder = ir.IRBuilder(function.append_basic_block())
-    builder.ret(emit_vector(builder, row.name, *function.args))
+    builder.ret(emit(builder, *function.args))
     return function
 
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import refuse
 from pyflat.ir.recursion import with_room
-from pyflat.targets.columns import Column, Printer, Stage, Term, Terms, flattened, terms_of, with_objects
+from pyflat.targets.columns import Column, Printer, Stage, Term, Terms, flattened, terms_of, tests_of, with_objects
 from pyflat.targets.sql.dialects import ENGINES
 
 Dialect = Literal["duckdb", "sqlite"]
@@ -31,8 +31,9 @@ def expression(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults
     """`fn` as one SQL expression; a function with several results is a struct of them (DuckDB only).
 
     columns  for each parameter the name of a column ("price", or "t.price"), or a number, which is a constant; left
-             out: the column of the same name. For a record a dict of columns, or (DuckDB) a struct column
-    kinds    of the plain parameters, "f8,i8,b"; without it annotations and default values say so, or it is float
+             out: the column of the same name. For a record a dict of columns, or (DuckDB) a struct column. A parameter
+             that is annotated `str`, or compared with literal strings, takes a column of strings
+    kinds    of the other plain parameters, "f8,i8,b"; without it annotations and default values say so, or it is float
     faults   rows in which Python raises: "null", "error" (DuckDB: the query fails), "unchecked" (any value)
 
     Raises FlattenError where the function cannot be flattened or the dialect cannot say it exactly.
@@ -53,7 +54,7 @@ def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", fault
     more, "suspect", which is true in rows in which Python raises."""
     names, results, params = _results(fn, dialect, faults, kinds, columns)
     texts = [*(param.value for param in params), *(param.absent for param in params)]
-    printer = Printer(ENGINES[dialect], texts)
+    printer = Printer(ENGINES[dialect], [*texts, *_tests(texts, params, dialect)])
     return {name: _one_expression(printer, result, dialect) for name, result in zip(names, results, strict=True)}
 
 
@@ -91,7 +92,8 @@ def query(fn: Callable[..., Any], table: str, /, *, keep: Sequence[str] = (), in
     names, results, params = _results(fn, dialect, faults, kinds, columns)
     taken = [*keep, *(param.value for param in params)]
     columns_of = [f"{_unlike(taken, '_p')}{k}" for k in range(len(params))]
-    printer = Printer(ENGINES[dialect], [*columns_of, *(f"({name} IS NULL)" for name in columns_of)])
+    absent = [f"({name} IS NULL)" for name in columns_of]
+    printer = Printer(ENGINES[dialect], [*columns_of, *absent, *_tests(columns_of, params, dialect)])
     stages, texts = printer.stages(results, (_unlike(taken, "_v") + "{}").format)
     kept = [_quoted(name) for name in keep]
     first = ", ".join([*kept, *(f"{param.checked} AS {name}" for param, name in zip(params, columns_of, strict=True))])
@@ -108,6 +110,7 @@ def query(fn: Callable[..., Any], table: str, /, *, keep: Sequence[str] = (), in
 class _Param:
     """A parameter as text: the value, whether there is none, and the value or null."""
 
+    column: Column
     value: str
     absent: str
     checked: str
@@ -127,21 +130,31 @@ def _results(fn: Callable[..., Any], dialect: str, faults: str, kinds: str | Non
     results, terms = terms_of(flat, ENGINES[dialect].rules)
     names, results = with_objects(terms, flat, results, _string, "NULL")
     absent = [terms.param(len(leaves) + k, "b", "") for k in range(len(leaves))]
-    params = [_param(_reference(column, flat.name, dialect), column.kind, dialect) for column in leaves]
+    params = [_param(column, _reference(column, flat.name, dialect), dialect) for column in leaves]
     results = _with_nulls(terms, results, absent, faults)
     return names[:len(results)], results, params
 
 
-def _param(column: str, kind: str, dialect: str) -> _Param:
+def _param(of: Column, column: str, dialect: str) -> _Param:
     """DuckDB refuses a column of another type; SQLite's columns have no types, but their values have."""
     if dialect == "duckdb":
         typed = {"f8": f"CAST({column} AS DOUBLE)", "i8": f"CAST({column} | 0::BIGINT AS BIGINT)",
-                 "b": f"({column} AND true)"}[kind]
-        return _Param(typed, f"({column} IS NULL)", typed)
-    typed = f"CAST({column} AS REAL)" if kind == "f8" else column
-    allowed = "('real', 'integer')" if kind == "f8" else "('integer')"
+                 "b": f"({column} AND true)"}[of.kind] if of.words is None else column
+        return _Param(of, typed, f"({column} IS NULL)", typed)
+    typed = f"CAST({column} AS REAL)" if of.kind == "f8" else column
+    allowed = "('text')" if of.words is not None else "('real', 'integer')" if of.kind == "f8" else "('integer')"
     absent = f"(typeof({column}) NOT IN {allowed})"
-    return _Param(typed, absent, f"CASE WHEN {absent} THEN NULL ELSE {typed} END")
+    return _Param(of, typed, absent, f"CASE WHEN {absent} THEN NULL ELSE {typed} END")
+
+
+def _tests(columns: Sequence[str], params: Sequence[_Param], dialect: str) -> list[str]:
+    return tests_of([param.column for param in params], lambda k, word: _is_word(columns[k], word, dialect))
+
+
+def _is_word(column: str, word: str, dialect: str) -> str:
+    """By bytes, whatever the collation of a column; DuckDB's `encode` refuses what is no string."""
+    return f"(encode({column}) = encode({_string(word)}))" if dialect == "duckdb" else (
+        f"({column} COLLATE BINARY = {_string(word)})")
 
 
 def _with_nulls(t: Terms, results: list[Term], absent: list[Term], faults: str) -> list[Term]:

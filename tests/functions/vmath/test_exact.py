@@ -21,6 +21,7 @@ from pyflat.functions.vmath import exact, glibc
 from pyflat.functions.vmath.exact import tables
 from pyflat.functions.vmath.machine import F8, NumpyMachine, ScalarMachine
 from pyflat.targets.numba import library as numba_library
+from pyflat.targets.numba import vector_math
 from pyflat.targets.numba.single_operations import made_ufunc
 
 known = pytest.mark.skipif(standing("exp") != "verified" or not numba_library.has_library_vectors(),
@@ -166,6 +167,33 @@ def test_gamma_raises_what_python_raises(target, x):
     with pytest.raises(original.type, match=str(original.value)) as raised:
         pyflat.twin(gammas, target=target)(lanes)
     assert type(raised.value) is original.type
+
+
+def one_lgamma(x: float) -> float:
+    return math.lgamma(x)
+
+
+@known
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_fast_lgamma_of_negative_numbers_has_the_bits_without_a_call(monkeypatch, dtype):
+    monkeypatch.setattr(vector_math, "_unless_called", None)
+    rng = np.random.default_rng(17)
+    x = np.concatenate([-rng.exponential(20.0, 20_000), -(10.0 ** rng.uniform(-30.0, 0.0, 2_000)),
+                        [-0.5, -2.4570247382208006, -math.inf, math.inf, math.nan]]).astype(dtype)
+    expected = np.array([*map(math.lgamma, x.tolist())]).astype(dtype)
+    result = pyflat.twin(one_lgamma, target="numba", math="fast", dtype=dtype, cache=False)(x)
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, expected)
+
+
+@known
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_fast_lgamma_of_negative_numbers_is_called_where_cpython_is_another(monkeypatch, dtype):
+    monkeypatch.setattr(gamma_check, "is_known", lambda: False)
+    x = np.linspace(-9.9, -0.13, 67).astype(dtype)
+    result = pyflat.twin(one_lgamma, target="numba", math="fast", dtype=dtype, cache=False)(x)
+    expected = np.array([*map(math.lgamma, x.tolist())]).astype(dtype)
+    np.testing.assert_array_equal(result, expected)
 
 
 @known

@@ -47,15 +47,3 @@ def test_a_record_of_labels_and_numbers():
 def test_map_gives_what_pandas_gives():
     series = pd.Series([0.25, 4.0], name="q")
     pd.testing.assert_series_equal(series.map(grade, engine=pyflat.flatten), series.map(grade))
-
-
-def test_a_parameter_for_strings_takes_no_column_of_an_expression():
-    pl = pytest.importorskip("polars")
-
-    def kind(how: str, x: float) -> float:
-        return x if how == "1" else -x
-
-    twin = pyflat.twin(kind)
-    with pytest.raises(TypeError, match="argument 'how' takes a string"):
-        twin.by_name(pl.LazyFrame({"how": ["1"], "x": [2.0]}))
-    assert pl.DataFrame({"x": [2.0]}).select(twin("1", pl.col("x")).alias("r"))["r"].to_list() == [2.0]

@@ -155,21 +155,16 @@ class KernelOperations:
                 args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
             case "divide":
                 return args[0] / args[1]
-            case "to_float" if self._few_values(op.args[0]):
-                return self._hidden(emit(e, op, args))
-        return emit(e, op, args)
+        made = emit(e, op, args)
+        converts = op.kind is FLOAT and len(op.args) == 1 and op.args[0].kind is not FLOAT
+        return self._hidden(made) if converts and self._may_be_known(op.args[0]) else made
 
-    def _few_values(self, value: Value) -> bool:
-        """Whether LLVM may take it for a choice of constants: a truth, and what is computed with that. It would compute
-        with each of them, too."""
-        while isinstance(value, Op) and value.kind is not BOOL and value.opcode not in ("load", "index", "select"):
-            parts = [arg for arg in value.args if not isinstance(arg, Const)]
-            if len(parts) != 1:
-                return False
-            value = parts[0]
-        if isinstance(value, Const):
-            return False
-        return value.kind is BOOL or value in self.joined or isinstance(value, Op) and value.opcode == "select"
+    def _may_be_known(self, value: Value) -> bool:
+        """Whether LLVM may find a number to be a constant, or a choice of some: a truth, what nodes yield, and what is
+        computed with ints (`n - n`). It would compute with those, too."""
+        if isinstance(value, Op) and value.kind is not BOOL:
+            return value.opcode not in ("load", "index")
+        return not isinstance(value, Const) and (value.kind is BOOL or value in self.joined)
 
     def _fault(self, op: Op) -> Any:
         """Whether an operation faults, None where it cannot."""

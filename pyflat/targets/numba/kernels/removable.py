@@ -12,7 +12,7 @@ assumed at first, and taken back where it turns out otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import may_warn
@@ -38,6 +38,7 @@ from pyflat.ir.types import FLOAT, INT
 _NEEDING = frozenset({"add", "sub", "mul", "divide", "rounded"})
 """Operations whose value LLVM cannot tell without that of a float operand, whatever it is."""
 _ORDERS = frozenset({"lt", "le", "gt", "ge"})
+_COMPARISONS = _ORDERS | {"eq", "ne"}
 Demanded = frozenset[Value] | None
 """None: everything, where the original runs instead."""
 
@@ -64,7 +65,7 @@ class _Search:
         self.ways: dict[Label, tuple[Sequence[Value], Demanded]] = {fn.label: ((), frozenset())}
         """What a label takes, and what is demanded there."""
         self.stores = [op for op in all_ops(fn.body) if op.opcode == "store"]
-        self.used = {arg for op in all_ops(fn.body) if _needs(op) for arg in op.args}
+        self.used = {arg for op in _surely_kept(fn.body) if _needs(op) for arg in op.args}
         """What operations need, wherever they are."""
 
     def list(self, items: list[Item], after: Demanded, takes: Demanded, loop: Loop | None) -> Demanded:
@@ -152,6 +153,24 @@ class _Search:
         return len(inside) == 1 and any(
             _moves(place, counted.iv, self.fn.params) or _is_read(place, counted.iv, self.fn.params)
             for place in op.args[1:-1])
+
+
+def _surely_kept(items: list[Item]) -> Iterator[Op]:
+    """All operations but those in branches by a comparison of numbers that may be one: LLVM may know how it ends."""
+    for item in items:
+        match item:
+            case Block():
+                yield from item.ops
+            case If():
+                if not _may_be_decided(item.cond):
+                    yield from _surely_kept([*item.then, *item.orelse])
+            case Loop() | Region():
+                yield from _surely_kept(item.body)
+
+
+def _may_be_decided(condition: Value) -> bool:
+    tests = [each for each in _sources(condition) if isinstance(each, Op) and each.opcode in _COMPARISONS]
+    return any(_sources(test.args[0]) & _sources(test.args[1]) for test in tests)
 
 
 def _runs_through(loop: Loop) -> bool:

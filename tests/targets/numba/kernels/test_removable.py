@@ -80,6 +80,15 @@ def compared_with_itself(a):
             a[i] = 1.0
 
 
+def used_where_nothing_is_less_than_itself(a):
+    for i in range(len(a)):
+        s = 0.5
+        for j in range(len(a)):
+            s = s + a[i] * 2.0
+        if a[i] < a[i]:
+            a[i] = s * 2.0
+
+
 def left_early(a):
     s = 0.0
     for i in range(len(a)):
@@ -91,7 +100,7 @@ def left_early(a):
 
 @pytest.mark.parametrize("function", [overwritten, overwritten_at_once, overwritten_in_a_short_loop, last_one_counts,
                                       last_store_counts, needed_in_one_arm, only_compared, never_looked_at, left_early,
-                                      compared_with_itself])
+                                      compared_with_itself, used_where_nothing_is_less_than_itself])
 @pytest.mark.parametrize("target", ["numba", "numpy"])
 def test_an_operation_without_a_use_warns(function, target):
     twin = pyflat.flatten(target=target)(function).flat
@@ -168,6 +177,12 @@ def by_one_of_two(a, out):
         out[i] = np.float64(1.0) / ((3 if a[i] > 0 else 0) * 2)
 
 
+def by_nothing(a, out):
+    for i in range(len(a)):
+        n = int(a[i])
+        x = np.float64(1.0) / (n - n)
+
+
 def by_a_count(a, out):
     for i in range(len(a)):
         n = 0
@@ -179,7 +194,7 @@ def by_a_count(a, out):
 
 
 @pytest.mark.parametrize("dtype", [bool, "i4", "f8"])
-@pytest.mark.parametrize("function", [by_an_element, by_a_truth, by_one_of_two, by_a_count])
+@pytest.mark.parametrize("function", [by_an_element, by_a_truth, by_one_of_two, by_a_count, by_nothing])
 def test_a_quotient_by_one_of_two_numbers_warns(function, dtype):
     wanted = []
     for each in (function, pyflat.twin(function, target="numba")):
