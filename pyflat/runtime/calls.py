@@ -209,6 +209,9 @@ class Caller:
         if coded is not None:
             return Ready(coded.context, coded.call.arguments, coded.built, coded.reference)
         if found := columns(self.parameters, args, kwargs, options.static):
+            from pyflat.frontend.capture import capture
+
+            capture(self.callee.function)  # what has no source is refused for that
             name = parameter_at(self.parameters, next(iter(found)))
             raise TypeError(f"argument {name!r} of {self.parameters.name} holds options, and there is a twin for each: "
                             f"pass one of its values, with the lanes that have it")

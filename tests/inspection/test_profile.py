@@ -209,7 +209,7 @@ def test_tables_and_kinds():
     found = pyflat.twin(pick).profile(np.array([0, 1, 2, 7]), np.array([True, True, False, True]))
     assert found.failed == 1
     assert [(row.condition, row.then, row.orelse) for row in found.branches] == [
-        ("flag", 2, 1), ("", 1, 2)]
+        ("flag", 2, 1), ("flag and value > 1", 1, 2)]
 
 
 def test_the_page_and_the_figure(data):
