@@ -139,7 +139,7 @@ class Parameters:
                 or not text and name in self._compared)
 
     @functools.cached_property
-    def _compared(self) -> frozenset[str]:
+    def _compared(self) -> Mapping[str, str]:
         return compared_with_strings(self.function)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> BoundArguments:

@@ -12,7 +12,7 @@ import inspect
 import textwrap
 import types
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 _ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T", "flat"})
@@ -39,16 +39,24 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
     for node in body:
         reader.visit(node)
     found = reader.found
-    for name, callee, position in reader.passed:
+    for name, callee, theirs in _through_helpers(function, reader.passed, array_parameters, seen):
+        found.setdefault(name, f"{callee} {theirs.removeprefix('it ')}")
+    return found
+
+
+def _through_helpers(function: types.FunctionType, passed: Iterable[Passed],
+                     of: Callable[[types.FunctionType, frozenset[Any]], dict[str, str]], seen: frozenset[Any]
+                     ) -> Iterator[tuple[str, str, str]]:
+    """The parameters that are passed to helpers as parameters that are found there: the helper, and what was found."""
+    for name, callee, position in passed:
         helper = function.__globals__.get(callee)
-        if name in found or not isinstance(helper, types.FunctionType) or helper in seen or helper is function:
+        if not isinstance(helper, types.FunctionType) or helper in seen or helper is function:
             continue
         theirs = list(inspect.signature(helper, follow_wrapped=False).parameters)
-        inner = array_parameters(helper, seen | {function})
+        inner = of(helper, seen | {function})
         target = theirs[position] if isinstance(position, int) and position < len(theirs) else position
         if target in inner:
-            found[name] = f"{callee} {inner[str(target)].removeprefix('it ')}"
-    return found
+            yield name, callee, inner[str(target)]
 
 
 def _body(function: types.FunctionType) -> list[ast.AST] | None:
@@ -127,19 +135,22 @@ def _given(node: ast.Call) -> Iterator[tuple[int | str, ast.AST]]:
     yield from ((keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg is not None)
 
 
-def compared_with_strings(function: types.FunctionType) -> frozenset[str]:
-    """The parameters that the body compares with literal strings, by `==`, `!=`, `in`, `not in` or `match`. Nothing
-    where there is no source."""
+def compared_with_strings(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
+    """The parameters that the body, or a helper, compares with literal strings, by `==`, `!=`, `in`, `not in` or
+    `match`, and how. Nothing where there is no source."""
     reader = _ComparisonReader(inspect.signature(function, follow_wrapped=False).parameters)
     for node in _body(function) or ():
         reader.visit(node)
-    return frozenset(reader.found)
+    for name, _, how in _through_helpers(function, reader.passed, compared_with_strings, seen):
+        reader.found.setdefault(name, how)
+    return reader.found
 
 
 class _ComparisonReader(ast.NodeVisitor):
     def __init__(self, names: Iterable[str]):
         self.names = set(names)
-        self.found: set[str] = set()
+        self.found: dict[str, str] = {}
+        self.passed: list[Passed] = []
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
@@ -161,9 +172,15 @@ class _ComparisonReader(ast.NodeVisitor):
                 self._note(node.subject, [pattern.value])
         self.generic_visit(node)
 
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name):
+            self.passed += [(value.id, node.func.id, place) for place, value in _given(node)
+                            if isinstance(value, ast.Name) and value.id in self.names]
+        self.generic_visit(node)
+
     def _note(self, side: ast.expr, others: Sequence[ast.expr]) -> None:
         if isinstance(side, ast.Name) and side.id in self.names and others and all(map(_is_string, others)):
-            self.found.add(side.id)
+            self.found.setdefault(side.id, ast.unparse(others[0]))
 
 
 def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -22,7 +22,7 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Item, Op
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import Shape
+from pyflat.ir.shape import Labels, Shape
 from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes import pipelines
 from pyflat.runtime.compiled import FlatForm, flatten
@@ -154,7 +154,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     values, total = sum(map(price, all_ops(pipelines.run(done.flat, pipelines.VALUES).body))), sum(map(price, ops))
     functions = tuple(_functions(done, options))
     explained = Explanation(
-        name=name, target=str(options.target), kinds=_kinds(fused), form=done.flat.form,
+        name=name, target=str(options.target), kinds=_kinds(fused, shapes), form=done.flat.form,
         operations=tuple(_families(ops, price)), detection=max(round(total - values), 0),
         selects=sum(op.opcode == "select" for op in ops),
         faults=sum(op.opcode == "fault" for op in all_ops(done.flat.body)),
@@ -166,9 +166,11 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
     return dataclasses.replace(explained, slower=tuple(_slower(explained, options)))
 
 
-def _kinds(fn: Function) -> str:
+def _kinds(fn: Function, shapes: Mapping[str, Shape]) -> str:
     kinds = {kind: fn.floats.name if kind is FLOAT else str(kind) for kind in Kind}
-    return ", ".join(f"{param.name or '?'}: {kinds[param.kind]}" for param in fn.params)
+    objects = {name for name, shape in shapes.items() if isinstance(shape, Labels)}
+    return ", ".join(f"{param.name or '?'}: {'str' if param.name in objects else kinds[param.kind]}"
+                     for param in fn.params)
 
 
 def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import dis
+import enum
 import inspect
 import itertools
 import linecache
@@ -16,11 +17,12 @@ from collections.abc import Callable, Collection, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, owner_of
 from pyflat.inspection.fault_notes import beside, with_fault_notes
 from pyflat.ir.opaque_calls import notes_of, result_shape
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape
+from pyflat.ir.shape import COMPLEX, MAX_WORDS, Fixed, Labels, Leaf, Record, Shape, UnknownWordsError
 from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
 from pyflat.runtime.compiled import FlatForm, Guarded, flatten, keep_loops, require_format, specialised
 from pyflat.runtime.settings import Options
@@ -28,6 +30,7 @@ from pyflat.targets import target as targets
 from pyflat.targets.target import Request, Target
 
 if TYPE_CHECKING:
+    from pyflat.runtime.words import Words
     from pyflat.targets.text.dialects import Target as TextTarget
 
 Stage = Literal["captured", "structured", "flat", "suspect", "kernel"]
@@ -54,11 +57,33 @@ def argument_shapes(
     options: Options,
     kinds: str | Sequence[str] | None,
     known: dict[str, Shape],
+    words: Words | None = None,
 ) -> dict[str, Shape]:
     """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
+    With `words` parameters for strings are strings by lane, compared with those and what the function asks for else.
 
     Raises TypeError for a static parameter or a string without any known value, ValueError for wrong kinds.
     """
+    shapes = _shapes(fn, parameters, options, kinds, known, words)
+    while words is not None and any(isinstance(shape, Labels) for shape in shapes.values()):
+        try:
+            specialised(fn, shapes, options)
+        except UnknownWordsError as unknown:
+            if words.learn(unknown.words):
+                shapes = {name: Labels(words.table(name)) if name in unknown.words else shape
+                          for name, shape in shapes.items()}
+                continue
+            return _shapes(fn, parameters, options, kinds, known, None)
+        except FlattenError:
+            return _shapes(fn, parameters, options, kinds, known, None)
+        break
+    return shapes
+
+
+def _shapes(
+    fn: FunctionType, parameters: Parameters, options: Options, kinds: str | Sequence[str] | None,
+    known: dict[str, Shape], words: Words | None,
+) -> dict[str, Shape]:
     shapes: dict[str, Shape] = {}
     fixed = _fixed_by_callable(parameters)
     receiver = _receiver(fn)
@@ -75,6 +100,10 @@ def argument_shapes(
             shapes[name] = receiver
         elif name in options.static:
             shapes[name] = _static_shape(name, parameter, parameters.name, known)
+        elif words is not None and (objects := _objects(parameters, name, notes.get(name), known.get(name), words)):
+            shapes[name] = objects
+            if parameter.annotation is parameter.empty:
+                lanes.append(name)
         elif parameter.default is parameter.empty and notes.get(name) in (str, "str"):
             shapes[name] = _static_shape(name, parameter, parameters.name, known, "string")
         elif parameter.default is parameter.empty and (record := _declared_record(notes.get(name))) is not None:
@@ -87,6 +116,18 @@ def argument_shapes(
     if kinds is not None:
         shapes.update(zip(lanes, parse_kinds(kinds, lanes), strict=True))
     return shapes
+
+
+def _objects(parameters: Parameters, name: str, note: object, known: Shape | None, words: Words) -> Labels | None:
+    """What a parameter holds by lane: by the last call, or else by the annotation, or what the function does with a
+    parameter that has no default."""
+    if isinstance(known, Labels):
+        return known
+    if known is not None or parameters.signature.parameters[name].default is not inspect.Parameter.empty:
+        return None
+    if isinstance(note, type) and issubclass(note, enum.Enum):
+        return None if issubclass(note, enum.Flag | int) or len(note) > MAX_WORDS else Labels((*note,))
+    return Labels(words.table(name)) if parameters.takes_string(name) else None
 
 
 def _declared_record(annotation: object) -> Record | None:

@@ -283,7 +283,8 @@ class Twin(Generic[P, R_co]):
         self._parameters.check_static(options.static)
         last = self._last(options)
         known = dict(last.arguments) if last else {}
-        return listing.argument_shapes(self._callee.function, self._parameters, options, kinds, known)
+        return listing.argument_shapes(
+            self._callee.function, self._parameters, options, kinds, known, self._caller.words)
 
     def _last(self, options: Options) -> Built | None:
         """What was built last with these options."""

@@ -182,6 +182,10 @@ class Words:
         self.grouped: set[Hashable] = set()
         """Sets of parameters and options for which arrays of strings are columns."""
 
+    def table(self, name: str) -> tuple[Any, ...]:
+        """Of the codes of strings."""
+        return (*self.words.get(name, ()), OTHER_WORD)
+
     def learn(self, words: Mapping[str, Sequence[str]]) -> bool:
         """Take more words; False where they are too many."""
         for name, more in words.items():

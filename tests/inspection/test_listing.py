@@ -1,5 +1,6 @@
 """The twin as text, and as a function made of that text."""
 
+import enum
 import functools
 import inspect
 import math
@@ -86,17 +87,84 @@ def test_static_parameters_in_a_text():
     assert "x" in pyflat.twin(functools.partial(power, n=2)).source
 
 
-def test_a_string_without_default_in_a_text():
+RATES = {"single": 0.1, "married": 0.2}
+
+
+class Status(enum.Enum):
+    SINGLE = 1
+    MARRIED = 2
+
+
+def levy(income: float, status: str) -> float:
+    return income * RATES[status]
+
+
+def charged(status, income: float):
+    if status in ("single", "alone") and income > 1.0:
+        return "high"
+    return "low" if status != "married" else "none"
+
+
+def passed_on(income, status):
+    return income if charged(status, income) == "low" else -income
+
+
+def of_members(status: Status, income):
+    return income * 0.5 if status is Status.MARRIED else income
+
+
+def of_none(status, income):
+    return 0.0 if status is None else income
+
+
+WORDS = np.array(["single", "married", "alone", "single"])
+INCOMES = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_strings_by_lane_in_a_text():
     def levy(income: float, status: str) -> float:
-        return income * {"single": 0.1, "married": 0.2}[status]
+        return income * RATES[status]
 
     twin = pyflat.twin(levy)
+    assert "status == 'single'" in twin.source
+    assert twin.explain().kinds == "income: f8, status: str"
+    twin(np.ones(2), "married")
+    assert "return income * 0.2" in twin.source
+    assert "return income * 0.1" in pyflat.twin(functools.partial(levy, status="single")).source
+
+
+@pytest.mark.parametrize(("function", "arrays"), [
+    (charged, (WORDS, INCOMES)), (passed_on, (INCOMES, WORDS)), (levy, (INCOMES[[0, 1, 3]], WORDS[[0, 1, 3]])),
+])
+def test_texts_take_arrays_of_strings(function, arrays):
+    expected = [function(*row) for row in zip(*(array.tolist() for array in arrays), strict=True)]
+    for twin in (pyflat.twin(function), called := pyflat.twin(function)):
+        found = twin.function(*arrays)
+        assert found.tolist() == expected
+        called(*arrays)
+
+
+def test_texts_take_arrays_of_members_and_none():
+    members = np.array([Status.MARRIED, Status.SINGLE], object)
+    twin = pyflat.twin(of_members)
+    assert "status == Status.SINGLE" in twin.source
+    assert twin.function(members, INCOMES[:2]).tolist() == [0.5, 2.0]
+    twin = pyflat.twin(of_none)
+    words = np.array(["a", None], object)
+    assert twin(words, INCOMES[:2]).tolist() == [1.0, 0.0]
+    assert twin.function(words, INCOMES[:2]).tolist() == [1.0, 0.0]
+
+
+def test_a_string_that_is_more_than_compared_in_a_text():
+    def spelled(income: float, status: str) -> float:
+        return income * len(status)
+
+    twin = pyflat.twin(spelled)
     for show in (twin.show, twin.explain, twin.report):
         with pytest.raises(TypeError, match=r"on the string 'status', .* once with one string, .* --static status=\.\.\."):
             show()
     twin(np.ones(2), "married")
-    assert "return income * 0.2" in twin.source
-    assert "return income * 0.1" in pyflat.twin(functools.partial(levy, status="single")).source
+    assert "return income * 7" in twin.source
 
 
 def test_methods_in_a_text():

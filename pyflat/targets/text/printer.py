@@ -18,8 +18,8 @@ import libcst as cst
 
 from pyflat.errors import refuse
 from pyflat.ir.formats import F8
-from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Value, walk
-from pyflat.ir.shape import Leaf, Shape, leaves
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Param, Value, walk
+from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.ir.uses import results_of, with_block
 from pyflat.targets.text import source
@@ -30,6 +30,7 @@ from pyflat.targets.text.expr import (
     Expr,
     Global,
     Hole,
+    Infix,
     Prefix,
     Word,
     fill,
@@ -114,6 +115,10 @@ def globals_needed(spec: Specialised) -> dict[str, Any]:
     """The objects that the text mentions by name and does not define: result classes, objects that are results."""
     results = Results()
     results.expression(spec.result, iter([Const(leaf.kind, None) for leaf in leaves(spec.result)]))
+    for shape in spec.arguments.values():
+        for item in shape.table if isinstance(shape, Labels) else ():
+            if item is not OTHER_WORD:
+                results.fixed(item)
     return results.objects
 
 
@@ -162,6 +167,8 @@ class _Printer:
         self.floats = function.floats
         self.module = spec.captured.module
         self.params = source.parameter_texts(spec, function)
+        self.tables = {param: shape.table for param, (name, _) in self.params.items()
+                       if isinstance(shape := spec.arguments.get(name), Labels)}
         self.steps = steps_of(function, on_arrays=dialect.on_arrays)
         self.known = {op.name for op in self.steps.operations() if op.name}
         self.known |= {variable for variable, _ in self.params.values()}
@@ -251,11 +258,24 @@ class _Printer:
 
     def expression(self, op: Op) -> Expr:
         """The expression of one operation over holes: the user's if it still denotes it."""
+        if any(arg in self.tables for arg in op.args):
+            return self._comparison_of_objects(op)
         found = self.matcher.operation(op) if self.floats is F8 else None
         if found is None:
             return spell(op, self.dialect, single_use=self.once, floats=self.floats)
         self.sourced.add(op)
         return found
+
+    def _comparison_of_objects(self, op: Op) -> Expr:
+        """`unit == "C"`: a parameter that stands for an object is its position in a table, and is compared with one."""
+        param, code = op.args[0], op.args[-1]
+        if op.opcode in ("eq", "ne") and isinstance(param, Param) and isinstance(code, Const):
+            item = self.tables[param][int(code.value or 0)]
+            if item is not OTHER_WORD and type(item).__eq__ in (object.__eq__, str.__eq__, type(None).__eq__):
+                return Infix(Hole(param), " == " if op.opcode == "eq" else " != ", Results().fixed(item))
+        raise refuse("flatten/target-operation",
+                     f"the text of {self.function.name} (it takes strings or objects by lane)",
+                     why="it does more than comparing them")
 
     def narrowed(self) -> list[str]:
         """In float32 the arguments are rounded first: Python's floats and arrays of float64 are among them."""

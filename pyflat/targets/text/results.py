@@ -37,7 +37,7 @@ class Results:
             case Leaf():
                 return self._leaf(next(values), node)
             case Fixed():
-                found = self._fixed(shape.value)
+                found = self.fixed(shape.value)
                 self.exact &= self._same_text(found, node)
                 return found
             case Record():
@@ -50,7 +50,7 @@ class Results:
 
     def _chosen(self, shape: Labels, code: Value) -> Expr:
         """The object that a code stands for: a chain of selects among codes is one among objects."""
-        texts = [self._fixed(item) for item in shape.table]
+        texts = [self.fixed(item) for item in shape.table]
         conditions: list[Expr] = []
         chosen: list[Expr] = []
         while isinstance(code, Op) and code.opcode == "select" and isinstance(code.args[1], Const):
@@ -145,7 +145,7 @@ class Results:
         self.objects[name] = value
         return name
 
-    def _fixed(self, value: Any) -> Expr:
+    def fixed(self, value: Any) -> Expr:
         match value:
             case float() if not math.isfinite(value):
                 return Call("float", [Word(f'"{value!r}"')])
@@ -153,10 +153,10 @@ class Results:
                 cls = type(value)
                 return Word(f"{self._named(cls.__name__, cls)}.{value.name}")
             case int() | float() if not isinstance(value, bool) and str(value).startswith("-"):
-                return Prefix("-", self._fixed(-value))
+                return Prefix("-", self.fixed(-value))
             case None | bool() | int() | float() | str() | bytes():
                 return Word(repr(value))
             case tuple() if type(value) is tuple:
-                return Call("", [self._fixed(item) for item in value])
+                return Call("", [self.fixed(item) for item in value])
             case _:
                 return Word(self._named(getattr(value, "__name__", type(value).__name__.lower()), value))

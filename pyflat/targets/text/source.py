@@ -20,7 +20,7 @@ from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Function, Param
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import flat
@@ -73,7 +73,8 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             inner = ", ".join(kind_text(item, floats) for item in shape.items)
             return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
         case Labels():
-            return " or ".join(dict.fromkeys(type(item).__name__ for item in shape.table))
+            classes = ("str" if item is OTHER_WORD else type(item).__name__ for item in shape.table)
+            return " or ".join(dict.fromkeys(classes))
         case Maybe():
             return f"{kind_text(shape.inner, floats)} or None"
 
@@ -255,7 +256,7 @@ def parameter_texts(spec: Specialised, function: Function) -> dict[Param, tuple[
 
 def _leaf_texts(variable: str, text: str, shape: Shape, keywords: bool = False) -> Iterator[tuple[str, str]]:
     match shape:
-        case Leaf():
+        case Leaf() | Labels():
             yield variable, text
         case Record():
             for index, item in enumerate(shape.items):
