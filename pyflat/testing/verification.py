@@ -7,13 +7,14 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import inspect
 import math
 import struct
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def _bits(x: float) -> bytes:
 def same_bits(a: object, b: object) -> bool:
     """Whether two results are the same value of the same kind, bit for bit.
 
-    Numbers, NumPy scalars, arrays and (nested) tuples, lists and dicts of them. nan equals nan,
+    Numbers, NumPy scalars, arrays and (nested) tuples, lists, dicts and dataclasses of them. nan equals nan,
     0.0 is not -0.0, and True, 1 and 1.0 are three different values.
     """
     a, b = (v[()] if isinstance(v, np.ndarray) and not v.ndim else v for v in (a, b))
@@ -75,6 +76,8 @@ def same_bits(a: object, b: object) -> bool:
         return type(a) is type(b) and len(a) == len(b) and all(map(same_bits, a, b))
     if isinstance(a, dict) and isinstance(b, dict):
         return list(a) == list(b) and all(map(same_bits, a.values(), b.values()))
+    if is_dataclass(a) and type(a) is type(b):
+        return all(same_bits(getattr(a, each.name), getattr(b, each.name)) for each in fields(a))
     return type(a) is type(b) and bool(a == b)
 
 
@@ -436,6 +439,11 @@ def lane_of(result: Any, lane: int, n: int) -> Any:
         return type(result)._make(items) if hasattr(result, "_make") else type(result)(items)
     if isinstance(result, dict):
         return {key: lane_of(item, lane, n) for key, item in result.items()}
+    if is_dataclass(result):
+        made = copy.copy(result)
+        for each in fields(result):
+            object.__setattr__(made, each.name, lane_of(getattr(result, each.name), lane, n))
+        return made
     return result.item() if isinstance(result, np.generic) else result
 
 
