@@ -336,7 +336,7 @@ def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode
 # --- instances made in the flattened code
 def require_plain_tuple(s: Evaluator, cls: type, node: cst.CSTNode | None = None) -> None:
     """A namedtuple whose items are reached as those of a tuple are."""
-    for special in ("__iter__", "__getitem__", "__len__", "__bool__", "__contains__", "__new__"):
+    for special in ("__iter__", "__getitem__", "__len__", "__contains__", "__new__"):
         found = inspect.getattr_static(cls, special, None)
         written = found.__func__ if isinstance(found, staticmethod) else found
         if isinstance(written, types.FunctionType) and not written.__code__.co_filename.startswith("<"):

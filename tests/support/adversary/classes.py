@@ -244,23 +244,23 @@ class Ga:
         return len(n)
 
 
-def refused_v1(x: "float", y: "float"):
+def case_v1(x: "float", y: "float"):
     return abs(V(x, y) + 2 * V(y, 1.0))
 
 
-def refused_v2(x: "float"):
+def case_v2(x: "float"):
     return V(x, 1.0) * 3
 
 
-def refused_v3(x: "float"):
+def case_v3(x: "float"):
     return 1 if V(x, 0.0) else 2
 
 
-def refused_v4(x: "float"):
+def case_v4(x: "float"):
     return -V(x, 2.0)
 
 
-def refused_w1(x: "float"):
+def case_w1(x: "float"):
     return W(x) + V(1.0, x)
 
 
@@ -501,3 +501,47 @@ def refused_del2(x: "float"):
     o.k = 1.0
     del o.k
     return o.k
+
+
+class Sign(NamedTuple):
+    x: float
+
+    def __bool__(self):
+        return self.x > 0
+
+
+class Inner(V):
+    def __bool__(self):
+        return super().__bool__() and self.x < 5
+
+
+NOTHING = V(0.0, 0.0)
+
+
+def case_truth_and_or(x: "float", y: "float"):
+    return (Sign(x) and Sign(y)).x, (Sign(x) or Sign(y)).x, not Sign(x)
+
+
+def case_truth_of_several(x: "float", y: "float"):
+    return any([Sign(x), Sign(y)]), all((Sign(x), V(y, 0.0))), len(list(filter(None, [Sign(x), Sign(y)])))
+
+
+def case_truth_in_a_loop(x: "float"):
+    n, v = 0, Sign(x)
+    while v and n < 3:
+        v = Sign(v.x - 1)
+        n += 1
+    return n
+
+
+def case_truth_by_super(x: "float", y: "float"):
+    v = Inner(x, y) if y > 0 else Sign(x)
+    return 1 if v else 0
+
+
+def case_truth_of_a_captured_one(x: "float"):
+    return x if NOTHING else -x
+
+
+def case_a_list_of_such_is_true(x: "float"):
+    return bool([Sign(x)]), bool((Sign(-1.0),))
