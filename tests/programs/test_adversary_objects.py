@@ -20,7 +20,7 @@ import pytest
 import pyflat
 from pyflat.testing import lane_of
 from tests.programs.test_adversary import FLOATS, INTS, cases
-from tests.support.adversary import classes, containers, returned, whole_numbers, wrappers
+from tests.support.adversary import classes, containers, decorators, effects, returned, whole_numbers, wrappers
 from tests.support.twins import outcome
 
 STRINGS = ("a", "b", "A", "", "C", "F", "K", "kg", "low", "high", "é", "a ", "None", "1")
@@ -29,7 +29,7 @@ GRIDS: dict[str, tuple[Any, ...]] = {
     "small": tuple(range(-2, 7))}
 DTYPES = {"float": np.float64, "int": np.int64, "small": np.int64}
 MOST = 220
-MODULES = (returned, whole_numbers, classes, containers, wrappers)
+MODULES = (returned, whole_numbers, classes, effects, containers, decorators, wrappers)
 
 
 def columns_of(fn: Callable[..., Any]) -> list[np.ndarray]:

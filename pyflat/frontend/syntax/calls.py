@@ -404,7 +404,7 @@ def drop_locals(s: Evaluator) -> None:
 
 def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     active = [f for f in s.frames if f.identity is frame.identity]
-    repeated = [f for f in active if no_progress(f.arguments, frame.arguments)]
+    repeated = [f for f in active if not _made_apart(f, frame) and no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
     s.trace.outside_reads += frame.recursive
     if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
@@ -419,6 +419,12 @@ def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
     if len(s.frames) >= MAX_FRAMES:
         raise s.refuse("flatten/too-large", f"{len(s.frames)} calls are inside each other here", node,
                        help="call fewer functions from each other, or flatten the inner ones on their own")
+
+
+def _made_apart(a: Frame, b: Frame) -> bool:
+    """Two closures of one text, as a decorator makes when it is written twice."""
+    return (isinstance(a.function, Closure) and isinstance(b.function, Closure)
+            and a.function.frame is not b.function.frame)
 
 
 def close_over(s: Evaluator, tree: cst.FunctionDef | cst.Lambda) -> Closure:
