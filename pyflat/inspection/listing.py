@@ -70,8 +70,8 @@ def argument_shapes(
             specialised(fn, shapes, options)
         except UnknownWordsError as unknown:
             if words.learn(unknown.words):
-                shapes = {name: Labels(words.table(name)) if name in unknown.words else shape
-                          for name, shape in shapes.items()}
+                for name in unknown.words:
+                    shapes[name] = Labels(words.table(name, cast("Labels", shapes[name]).table))
                 continue
             return _shapes(fn, parameters, options, kinds, known, None)
         except FlattenError:
@@ -127,7 +127,10 @@ def _objects(parameters: Parameters, name: str, note: object, known: Shape | Non
         return None
     if isinstance(note, type) and issubclass(note, enum.Enum):
         return None if issubclass(note, enum.Flag | int) or len(note) > MAX_WORDS else Labels((*note,))
-    return Labels(words.table(name)) if parameters.takes_string(name) else None
+    if not parameters.takes_string(name):
+        return None
+    optional = "None" in str(note) or "Optional" in str(note)
+    return Labels(words.table(name, (None,) if optional else ()))
 
 
 def _declared_record(annotation: object) -> Record | None:

@@ -182,9 +182,10 @@ class Words:
         self.grouped: set[Hashable] = set()
         """Sets of parameters and options for which arrays of strings are columns."""
 
-    def table(self, name: str) -> tuple[Any, ...]:
-        """Of the codes of strings."""
-        return (*self.words.get(name, ()), OTHER_WORD)
+    def table(self, name: str, others: Sequence[Any] = ()) -> tuple[Any, ...]:
+        """What the codes of an argument stand for: strings, and what of `others` is none."""
+        return (*self.words.get(name, ()), *(x for x in others if x is not OTHER_WORD and not isinstance(x, str)),
+                OTHER_WORD)
 
     def learn(self, words: Mapping[str, Sequence[str]]) -> bool:
         """Take more words; False where they are too many."""

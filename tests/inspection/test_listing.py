@@ -155,6 +155,15 @@ def test_texts_take_arrays_of_members_and_none():
     assert twin.function(words, INCOMES[:2]).tolist() == [1.0, 0.0]
 
 
+def optional(status: str | None, income):
+    return 0.0 if status is None else -income if status == "a" else income
+
+
+def test_texts_of_optional_strings_know_none():
+    words = np.array(["a", None, "b"], object)
+    assert pyflat.twin(optional).function(words, INCOMES[:3]).tolist() == [-1.0, 0.0, 3.0]
+
+
 def test_a_string_that_is_more_than_compared_in_a_text():
     def spelled(income: float, status: str) -> float:
         return income * len(status)
