@@ -220,6 +220,7 @@ def _figure(rows: Sequence[Row], title: str) -> Any:
     axes = figure.subplots()
     bars = axes.barh([name for name, _ in timed], [base / seconds for _, seconds in timed])
     axes.bar_label(bars, fmt="%.3g", padding=3)
+    axes.margins(x=0.12)  # room for the longest bar's label
     axes.invert_yaxis()
     axes.set_xlabel(f"times as fast as {BASE if BASE in dict(timed) else 'the slowest'}")
     axes.set_title(title)
