@@ -14,9 +14,9 @@ from pyflat.frontend.space import arrays, memories, routines, whole_arrays, widt
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
-from pyflat.frontend.state.widths import OF_KIND
+from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.ir.nodes import FALSE, Value
-from pyflat.ir.types import INT
+from pyflat.ir.types import FLOAT, INT, Kind
 
 FEW = 16
 """Up to so many elements of a known shape an array is taken apart into numbers, as in other functions."""
@@ -31,9 +31,13 @@ _MAKERS: dict[Any, tuple[str, Any]] = {
 _COPIES: dict[Any, str] = {np.array: "a dtype", np.copy: "a"}
 _DTYPES: dict[Any, str] = {getattr(np, name): np.dtype(name).str[1:] for name in (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")}
-_WIDE_ENOUGH: set[Any] = {np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs, np.minimum, np.maximum, np.sqrt,
-                          np.copysign, np.isnan, np.isinf, np.isfinite}
+_PREDICATES: set[Any] = {np.isnan, np.isinf, np.isfinite}
+_WIDE_ENOUGH: set[Any] = _PREDICATES | {
+    np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs, np.minimum, np.maximum, np.fmin, np.fmax, np.sqrt,
+    np.copysign, np.sign}
 """Functions of which a float32 has the same digits as the float64 that it is, or that one rounded."""
+_OF_INTS: set[Any] = {np.floor, np.ceil, np.trunc, np.abs, np.minimum, np.maximum, np.fmin, np.fmax, np.sign}
+"""Functions with loops for ints, whose values are those of int64 where they fit."""
 
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
@@ -66,19 +70,46 @@ def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
 
 
 def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
-    """Functions of NumPy's narrow scalars: few have the digits of the float64 functions."""
+    """Functions of NumPy's narrow scalars: what is computed in float64 has that function's digits, few others have."""
     widths = memories.widths_of(s)
     given = [value for value in arguments.positional if isinstance(value, Value)]
-    if all(widths.of(value) <= {None, "i8", "f8", "b1"} for value in given):
+    wide = all(widths.of(value) <= {None, "i8", "f8", "b1"} for value in given)
+    kinds = {numeric_kind(value) for value in arguments.positional}
+    if wide and not (widths.narrow and FLOAT in kinds and any(value.kind is not FLOAT for value in given)):
         return None
-    if fn not in _WIDE_ENOUGH or any(widths.of(value) != {"f4"} for value in given) \
-            or len(given) != len(arguments.positional):
+    loop = None if arguments.named else _loop(s, fn, arguments.positional)
+    if wide and (loop is None or loop[0] != "f8"):
+        return None
+    if loop is None:
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
-    plain = [widths.mark(s.build.op("select", FALSE, v, v), frozenset({None})) for v in given]
-    result = s.space.call(Static(fn), Arguments(list(plain), {}), node)
-    return result if fn in (np.isnan, np.isinf, np.isfinite) or not isinstance(result, Value) \
-        else width_rules.cast(s, widths, result, "f4")
+    operands, result = loop
+    if operands == "f8":
+        floats = Arguments([v if isinstance(v, Static) else width_rules.as_dtype(s, widths, v, "f8")
+                            for v in arguments.positional], {})
+        return s.space.call(Static(fn), floats, node)
+    numbers = [width_rules.operand(s, widths, value, operands) for value in arguments.positional]
+    plain = [widths.mark(s.build.op("select", FALSE, v, v), frozenset({None})) for v in numbers]
+    made = s.space.call(Static(fn), Arguments(list(plain), {}), node)
+    return made if result == "b1" or not isinstance(made, Value) else width_rules.cast(s, widths, made, result)
+
+
+def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.Loop | None:
+    """The dtypes of NumPy's loop for these numbers; None where its digits are not known here."""
+    known = memories.widths_of(s)
+    numbers: list[tuple[str | None, Kind]] = []
+    for value in given:
+        kind, width = numeric_kind(value), known.of(value) if isinstance(value, Value) else PYTHON
+        if kind is None or len(width) > 1 or "?" in width:
+            return None
+        numbers.append((next(iter(width)), kind))
+    loop = width_rules.resolved(fn, numbers) if len(given) == fn.nin and fn.nout == 1 else None
+    if loop is None or loop == ("f8", "f8"):
+        return loop
+    operands, result = loop
+    if operands == "f4":
+        return loop if fn in _WIDE_ENOUGH and result == ("b1" if fn in _PREDICATES else "f4") else None
+    return loop if operands == result and operands != "b1" and fn in _OF_INTS else None
 
 
 # --- making arrays

@@ -7,6 +7,7 @@ dtype. Where NumPy would warn (an overflow, a division by zero), the kernel leav
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -150,6 +151,17 @@ def _unknown(s: Evaluator) -> Exception:
                     help="convert it: float(x), int(x), np.float32(x)")
 
 
+def resolved(fn: np.ufunc, given: Sequence[tuple[str | None, Kind]]) -> Loop | None:
+    """The loop that a function takes for numbers of these dtypes (None: Python's number of a kind): of its operands,
+    which have one dtype, and of its result. None where there is no such loop."""
+    weak = [_WEAK[kind] if dtype is None else np.dtype(dtype) for dtype, kind in given]
+    try:
+        *operands, result = (each.str[1:] for each in fn.resolve_dtypes((*weak, None)))
+    except TypeError:
+        return None
+    return (operands[0], result) if len({*operands}) == 1 and {operands[0], result} <= NUMBERS | {"b1"} else None
+
+
 def loop_of(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
     """The loop that NumPy takes; None: Python computes."""
     if x is None and y is None:
@@ -171,7 +183,7 @@ def loop_of(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, k
 
 def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
     operands, result = loop
-    x, y = (_operand(s, widths, value, operands) for value in (a, b))
+    x, y = (operand(s, widths, value, operands) for value in (a, b))
     if opcode in ("floordiv", "mod") and operands == "f4":
         return widths.mark(narrow_division.divided(s, opcode, x, y), frozenset({result}))
     if opcode == "pow" and operands == "f4":
@@ -187,7 +199,7 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
     return cast(s, widths, made, result)
 
 
-def _operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
+def operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
     """A number as NumPy converts it for a loop."""
     number = lane(value)
     python = None in _width(widths, value)

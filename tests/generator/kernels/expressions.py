@@ -112,6 +112,7 @@ def _function(scope: Scope, depth: int) -> str:
         f"math.sqrt(abs({inside}))", f"math.sqrt({inside})", f"np.sqrt({inside})", f"math.sin({inside})", f"math.floor({inside})",
         f"math.exp(min({inside}, 5.0))", f"np.abs({inside})", f"np.exp(-abs({inside}))", f"math.hypot({inside}, 1.0)",
         f"np.maximum({inside}, {atom(scope)})", f"np.minimum({inside}, 1.0)", f"np.floor({inside})", f"math.tanh({inside})",
+        f"np.fmax({atom(scope)}, {inside})", f"np.copysign({inside}, {atom(scope)})", f"np.ceil({inside})", f"np.arctan({inside})",
         f"np.sign({inside})", f"math.log(abs({inside}) + 1.0)",
     ))
 
