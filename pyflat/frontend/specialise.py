@@ -165,9 +165,11 @@ def _of_code(s: Evaluator, name: str, shape: Labels, code: Param) -> Abstract:
             values.append(s.texts[-1])
         else:
             values.append(Static(item))
-    chosen = values[-1]
+    chosen, place = values[-1], s.build.origin
+    s.build.origin = None  # the source tests nothing here
     for position in range(len(values) - 2, -1, -1):
         chosen = GuardedUnion(s.build.op("eq", code, const(position)), values[position], chosen)
+    s.build.origin = place
     return chosen
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyflat.errors import FlattenError
 from pyflat.inspection.explain import Explanation, KernelExplanation, function_of, python_calls
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import TRIP_LIMIT, Block, Exit, If, Item, Loop, Op, Value, walk
+from pyflat.ir.nodes import TRIP_LIMIT, Block, Exit, If, Item, Loop, Op, Region, Value, walk
 from pyflat.ir.print import Sourced
 from pyflat.ir.recursion import with_room
 from pyflat.targets import target as targets
@@ -36,6 +36,8 @@ Sort = Literal["select", "branch", "loop", "call", "array", "fault", "gone", "re
 Place = tuple[str, int]
 """A file, and a line of it."""
 
+TRIPS = 100.0
+"""Of a loop of a kernel, for its share of the cost."""
 MOST = 80
 """Characters of a condition that is shown."""
 _CALLS = {"libm": "the C library's", "numpy": "NumPy's", "fast": "in registers", "exact": "in registers, the same bits"}
@@ -246,12 +248,40 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
     _of_kernel(remarks, explained, version.kernel.function.body)
     captured = version.kernel.captured
     lines = captured.source.rstrip("\n").split("\n")
-    part = _part(captured.qualname, captured.file, captured.first_line, lines, {}, linked, remarks)
-    parts = (_with_gone(part, lines, captured.first_line), *_helpers({*linked, *remarks}, part, {}, linked, remarks))
+    shares = _kernel_costs(version.kernel.function.body, explained.target)
+    part = _part(captured.qualname, captured.file, captured.first_line, lines, shares, linked, remarks)
+    parts = (_with_gone(part, lines, captured.first_line),
+             *_helpers({*linked, *remarks, *shares}, part, shares, linked, remarks))
     facts = [f"{array.name}: {array.where}, {_array(array)}, {array.layout}" for array in explained.arrays]
+    if shares:
+        facts.append(f"shares of the cost are as if each loop made {TRIPS:.0f} trips")
     if own_text is None:
         facts.append("beside the source: its operations one by one, as they are before LLVM compiles them")
     return Report(name, f"a kernel over arrays on {explained.target}", tuple(facts), parts, tuple(text), str(explained))
+
+
+def _kernel_costs(items: Sequence[Item], target: str) -> dict[Place, float]:
+    """Place -> the share of the cost of a kernel, as if each of its loops made `TRIPS` trips."""
+    price = targets.of(target).costs().price
+    found: dict[Place, float] = defaultdict(float)
+    total = 0.0
+    todo = [(item, 1.0) for item in items]
+    while todo:
+        item, times = todo.pop()
+        match item:
+            case Block():
+                for op in item.ops:
+                    cost = price(op, width=1) * times
+                    total += cost
+                    if op.origin is not None and (span := op.origin.span) is not None:
+                        found[span.file, span.line] += cost
+            case If():
+                todo += [(inner, times) for inner in (*item.then, *item.orelse)]
+            case Loop():
+                todo += [(inner, times * TRIPS) for inner in item.body]
+            case Region():
+                todo += [(inner, times) for inner in item.body]
+    return {place: cost / total for place, cost in found.items() if total}
 
 
 def _of_kernel(remarks: _Remarks, explained: KernelExplanation, items: list[Item]) -> None:

@@ -157,6 +157,8 @@ def test_loops_kernels_and_refusals_have_reports():
     found = pyflat.twin(newton).report()
     assert ("loop", "stays a loop, run until the last lane is done") in remarks(found, "while ")
     kernel = pyflat.twin(smooth).report("f8[:],f8[:],i8")
+    shares = {line.text.strip(): line.share for line in kernel.parts[0].lines}
+    assert shares["out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0"] > 0.8 and shares["def smooth(a, out, n):"] == 0.0
     assert any(sort == "loop" for sort, _ in remarks(kernel, "for i in")) and kernel.facts[0].startswith("a: argument")
     refused = pyflat.twin(reads).report()
     assert refused.refused and "[flatten/unknown-call]" in refused.facts[0]

@@ -82,7 +82,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
                 return value
             return s.build.op("ne", value, const(0 if value.kind is INT else 0.0))
         case Static() | Seq() | ObjRef() if (asked := _own_truth(value)) is not None:
-            return _asked(s, value, asked)
+            return _asked(s, value, *asked)
         case Static() if _has_own_truth(type(value.value)):
             raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is computed by its class")
         case Static():
@@ -122,24 +122,24 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
     raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is not known")
 
 
-def _own_truth(value: Abstract) -> types.FunctionType | None:
+def _own_truth(value: Abstract) -> tuple[str, types.FunctionType] | None:
     """__bool__, or __len__ where there is none, as a Python function."""
     for name in ("__bool__", "__len__"):
         method = lookup.method_of(value, name)
         if method is not None:
-            return method
+            return name, method
     return None
 
 
-def _asked(s: Evaluator, value: Abstract, method: types.FunctionType) -> Static | Value:
+def _asked(s: Evaluator, value: Abstract, name: str, method: types.FunctionType) -> Static | Value:
     """What the method says: TypeError where __bool__ gives no bool; a negative __len__ is left to the original."""
     node = s.build.origin.node if s.build.origin is not None else None
     assert isinstance(node, cst.CSTNode)
     found = lookup.call_method(s, method, [value], node)
-    of_bool = method.__name__ == "__bool__"
+    of_bool = name == "__bool__"
     if isinstance(found, GuardedUnion) or numeric_kind(found) is not (BOOL if of_bool else INT):
         if numeric_kind(found) is None:
-            raise s.refuse("flatten/unsupported-expression", f"{method.__name__} gives {describe(found)}", node,
+            raise s.refuse("flatten/unsupported-expression", f"{name} gives {describe(found)}", node,
                            help="return bool(...) of it")
         raise s.raised(TypeError, node)
     if not of_bool and isinstance(found, Value):

@@ -178,7 +178,9 @@ def _pow(t: Term, a: Term, b: Term) -> Iterator[Term]:
 
 def _of_table(made: Application) -> Iterator[Term]:
     items = [item for item in made.attrs[0][1] if item == item]
-    if made.kind is FLOAT:
+    if not items:
+        yield made.result == NAN
+    elif made.kind is FLOAT:
         nan = [made.result == NAN] if len(items) < len(made.attrs[0][1]) else []
         yield z3.Or(*nan, z3.And(at_most(literal(min(items)), made.result), at_most(made.result, literal(max(items)))))
     elif made.kind is INT:

@@ -53,6 +53,9 @@ def test_every_function_has_the_references_bits(floats: str, features: str | Non
         assert suspect is None
         want = vmath.evaluate(name, *lanes)
         same = (got == want) & (np.signbit(got) == np.signbit(want)) | (np.isnan(got) & np.isnan(want))
+        if name == "lgamma":  # at its poles, where CPython raises, there is no value
+            with np.errstate(invalid="ignore"):
+                same |= (lanes[0] <= 0.0) & (lanes[0] == np.rint(lanes[0]))
         at = int(np.flatnonzero(~same)[0]) if not same.all() else 0
         assert same.all(), f"{name}({[x[at] for x in lanes]}) = {got[at]!r}, not {want[at]!r}"
 
