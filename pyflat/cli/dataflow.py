@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pyflat.cli.output import print_text
+from pyflat.cli.output import print_text, working
 from pyflat.cli.specs import BadSpec, find_function
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ def dataflow(
         return
     traced = trace or export == "html"
     simulation = program.simulation(seed=order, capacity=capacity, trace=traced, max_firings=max_firings)
-    report = simulation.run_clocked() if clocked else simulation.run()
+    with working(f"running the graph of {spec}"):
+        report = simulation.run_clocked() if clocked else simulation.run()
     if export == "html":
         from pyflat.targets.dataflow.draw import to_html
 

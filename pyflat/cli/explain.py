@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyflat.cli.output import working
 from pyflat.cli.specs import BadSpec, bound, find_function, literal
 from pyflat.targets.target import having
 
@@ -44,7 +45,8 @@ def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool
     the function is not run.
     """
     try:
-        found = _twin(spec, static, options).explain(kinds)
+        with working(f"flattening {spec}"):
+            found = _twin(spec, static, options).explain(kinds)
     except (TypeError, ValueError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
     click.echo(json.dumps(found.as_dict(), indent=1) if as_json else str(found))
@@ -68,10 +70,11 @@ def report(
     """
     positional, named = arguments(data)
     try:
-        twin = _twin(spec, static, {"target": target})
-        profiled = twin.profile(*positional, **named) if data else None
-        found = twin.report(kinds, profile=profiled)
-        found.save(output)
+        with working(f"the report of {spec}"):
+            twin = _twin(spec, static, {"target": target})
+            profiled = twin.profile(*positional, **named) if data else None
+            found = twin.report(kinds, profile=profiled)
+            found.save(output)
     except (TypeError, ValueError, ImportError, OSError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
     click.echo(f"{output}: {found.name}, {found.title}")
@@ -93,7 +96,8 @@ def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: 
     """
     positional, named = arguments(data)
     try:
-        found = _twin(spec, static, {}).profile(*positional, **named)
+        with working(f"counting the lanes of {spec}"):
+            found = _twin(spec, static, {}).profile(*positional, **named)
         if plot is not None:
             found.plot().savefig(plot)
     except (TypeError, ValueError, ImportError, OSError) as error:

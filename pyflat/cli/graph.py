@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyflat.cli.output import print_text
+from pyflat.cli.output import print_text, working
 from pyflat.cli.specs import BadSpec, find_function
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def graph(
     from pyflat import backend
     fn = find_function(spec)
     try:
-        flat = backend.flatten_function(fn, whitelist, kinds=kinds, strict_fold=strict_fold)
+        with working(f"flattening {spec}"):
+            flat = backend.flatten_function(fn, whitelist, kinds=kinds, strict_fold=strict_fold)
     except (TypeError, ValueError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
     last = STEPS.index(steps)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import sys
+import threading
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+PATIENCE = 2.0
+"""Seconds that a command may take without a word."""
 
 
 def _terminal() -> Console | None:
@@ -50,6 +57,25 @@ def print_diff(original: str, twin: str, names: tuple[str, str]) -> None:
         table.add_column(name, ratio=1, overflow="fold")
     table.add_row(*(Syntax(text, "python", theme="ansi_dark", word_wrap=True) for text in (original, twin)))
     console.print(table)
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[None]:
+    """That work goes on, on stderr when that is a terminal, from `PATIENCE` seconds on."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(what)
+    late = threading.Timer(PATIENCE, status.start)
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+        late.join()
+        status.stop()
 
 
 def die(message: str, status: int) -> NoReturn:

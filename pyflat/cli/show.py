@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 import pyflat
-from pyflat.cli.output import print_diff, print_text
+from pyflat.cli.output import print_diff, print_text, working
 from pyflat.cli.specs import BadSpec, bound, find_function
 from pyflat.inspection.listing import STAGES, Stage
 from pyflat.targets.target import ShownName, having
@@ -51,9 +51,10 @@ def show(
     fn = find_function(spec)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     try:
-        twin = pyflat.twin(bound(fn, given), **given)
-        text = str(twin.show(stage=stage, target=target, kinds=kinds, faults=faults))
-        original = str(twin.show(stage="captured", kinds=kinds)) if diff else ""
+        with working(f"flattening {spec}"):
+            twin = pyflat.twin(bound(fn, given), **given)
+            text = str(twin.show(stage=stage, target=target, kinds=kinds, faults=faults))
+            original = str(twin.show(stage="captured", kinds=kinds)) if diff else ""
     except (TypeError, ValueError) as error:  # an option or a kind that does not fit the function
         raise BadSpec(" ".join(str(error).split())) from error
     if diff:

@@ -6,13 +6,11 @@ refused, 4 outside the provable part.
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from pyflat.cli.output import working
 from pyflat.cli.specs import BadSpec, find_function, find_module, literal
 from pyflat.targets.target import having, verified
 
@@ -45,7 +43,7 @@ def verify(
     failed = False
     for name, fn in _functions(spec):
         try:
-            with _shown(f"comparing {name}"):
+            with working(f"comparing {name}"):
                 verify_flattened(name, fn, options)
         except NotVerifiableError as reason:
             click.echo(f"{name}: skipped: {reason}")
@@ -76,24 +74,12 @@ def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...])
     if static:
         fn = functools.partial(fn, **_static(static))
     try:
-        with _shown(f"proving {spec}, at most {seconds:g} s"):
+        with working(f"proving {spec}, at most {seconds:g} s"):
             answer = proof(fn, kinds=kinds, seconds=seconds)
     except (TypeError, ValueError, ImportError) as error:
         raise BadSpec(" ".join(str(error).split())) from error
     click.echo(str(answer))
     raise SystemExit({"proved": 0, "counterexample": 1}.get(answer.verdict, OUTSIDE))
-
-
-@contextlib.contextmanager
-def _shown(what: str) -> Iterator[None]:
-    """That work goes on, on stderr when that is a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
 
 
 def _functions(spec: str) -> list[tuple[str, Any]]:
