@@ -128,6 +128,12 @@ class Explanation:
     def cost(self) -> int:
         return sum(family.cost for family in self.operations)
 
+    @property
+    def counts(self) -> str:
+        """Of selects and conditions of faults, in words."""
+        return (f"{self.selects} select{'s' * (self.selects != 1)}, "
+                f"{self.faults} fault condition{'s' * (self.faults != 1)}")
+
     def as_dict(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "cost": self.cost}
 
@@ -296,7 +302,7 @@ def _text(found: Explanation) -> Iterator[str]:
     for family in found.operations:
         yield f"  {family.name:20} {family.count:8,}  {family.cost:8,}"
     yield f"  of it to detect faults          {found.detection:8,}"
-    yield f"{found.selects} selects, {found.faults} fault conditions"
+    yield found.counts
     if found.branches:
         yield from ("", "branches: both arms are computed, at these costs" +
                     (f"; {found.arms_kept} expensive parts are skipped where no lane of a gang needs them"

@@ -147,7 +147,7 @@ def report(
     parts += _helpers(kept, parts[0], costs, linked, remarks)
     title = f"{explained.kinds} on {explained.target}"
     facts = (f"cost {explained.cost:,}, of it {explained.detection:,} to detect faults",
-             f"{explained.selects} selects, {explained.faults} fault conditions", *explained.slower)
+             explained.counts, *explained.slower)
     return Report(name, title, facts, tuple(parts), text, str(explained) if profiled is None else
                   f"{explained}\n\n{profiled}")
 

@@ -129,7 +129,8 @@ def test_gamma_says_how_it_is_computed(target, math, how):
     assert f"gamma: {how}" in {text for sort, text in found if sort == "call"}
     assert not any("lane by lane" in line for line in twin.explain().slower)
     twin(np.arange(1.0, 9.0))
-    assert twin.stats.functions["gamma"] == "verified"
+    if math == "exact":  # fast twins have digits of their own
+        assert twin.stats.functions["gamma"] == "verified"
 
 
 def test_faults_that_fast_functions_decide_have_reports():
