@@ -239,26 +239,30 @@ def library_symbol(name: str) -> int:
 # --- ufuncs
 
 
-@cache
-def ufunc_interface() -> tuple[int, Callable[..., Any]]:
-    """NumPy's table of C functions, and its maker of ufuncs."""
+def numpy_functions(name: str) -> Any:
+    """A table of NumPy's C functions, `_ARRAY_API` or `_UFUNC_API`: addresses by the numbers in NumPy's headers."""
     core = getattr(np, "_core", None) or np.core
-    capsule = core._multiarray_umath._UFUNC_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = pointer(capsule, None)
-    slot = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_FROM_FUNC_AND_DATA]
+    table = pointer(getattr(core._multiarray_umath, name), None)
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
+
+
+@cache
+def ufunc_interface() -> tuple[Any, Callable[..., Any]]:
+    """NumPy's table of C functions, and its maker of ufuncs."""
+    table = numpy_functions("_UFUNC_API")
     numbers = [ctypes.c_int] * 4
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3, *numbers, ctypes.c_char_p, ctypes.c_char_p,
                                   ctypes.c_int)
-    return table, prototype(slot)
+    return table, prototype(table[_FROM_FUNC_AND_DATA])
 
 
 def _native_ufunc(name: str, location: int) -> np.ufunc:
     """A ufunc of doubles around the C function at `location`; its buffers live for ever."""
     table, make = ufunc_interface()
     operands = operand_count(name)
-    loop = ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[_LOOP_D_D if operands == 1 else _LOOP_DD_D]
+    loop = table[_LOOP_D_D if operands == 1 else _LOOP_DD_D]
     loops = (ctypes.c_void_p * 1)(loop)
     data = (ctypes.c_void_p * 1)(location)
     types = (ctypes.c_byte * (operands + 1))(*[_NPY_DOUBLE] * (operands + 1))

@@ -166,6 +166,10 @@ def recipe(caller: Caller, key: Sequence[Any], built: Built, settings: Settings,
         return None
     text = _Text(function, parameters, entry, {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell},
                  built.result, float32=built.reference is not None)
+    if not isinstance(point, numpy_target.EntryPoint):
+        classes = [None if lane.is_array else lane.cls for argument in arguments for lane in argument.lanes]
+        calls = [point.dense(classes, most) for most in (_few(point) - 1, point.step)]
+        text.direct = [call.cell for call in calls if call is not None]
     types = [*text.other_types(arguments)]
     conditions = [*text.other_options(layers, "target" not in dict(settings)), *types]
     same = text.same_outside(built.guards, any(argument.cls is NotGiven for argument in arguments))
@@ -235,6 +239,11 @@ def _is_simple(shape: Shape) -> bool:
     return isinstance(shape, Leaf | Labels) or isinstance(shape, Maybe) and isinstance(shape.inner, Leaf)
 
 
+def _few(point: KernelEntry) -> int:
+    """Lanes from which on threads may be worth it, or more than one call of the kernel."""
+    return min(point.step, 2 * threads.GRAIN)
+
+
 def _has_objects(shape: Shape) -> bool:
     return any(isinstance(item, Labels | Maybe) for item in _items(shape))
 
@@ -275,41 +284,67 @@ class _Text(Conditions):
         self.entry = entry
         self.lanes: dict[str, Argument] = {}
         """What the kernel gets, by its name."""
+        self.direct: list[CellType] = []
+        """What makes calls with dense arrays, and looks at them itself: of a few lanes, and of as many as one call of
+        the kernel is for."""
+        self._unlike: list[str] = []
+        """Conditions under which arguments are of other types that this sees."""
         self._items = 0
 
     def lines(self, unfit: list[str], same: list[str], leaves: Sequence[Kind], point: Point) -> list[str]:
         """All but the head. `unfit` are the conditions under which the plan is not for a call, `same` those under which
         it still holds."""
-        miss = self.object(self.entry.miss)
         errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError,
                                 struct.error))
         if isinstance(point, numpy_target.EntryPoint):
             lines, arrays = self._blocks(point), self._other_arrays()
         else:
             lines, arrays = self._kernel(point), self._too_many(point)
+        before, run = [*arrays, *self._unfit_outputs(point)], [*lines.run, *lines.after, *self._ordered(leaves)]
+        if lines.suspect:
+            run[len(lines.run):len(lines.run)] = [f"    if {lines.suspect}:", *self._missed(lines.give_up)]
+        looked = [f"        if not ({' and '.join(same)}):", *self._missed(deeper=True)]
+        failed = [f"    except {errors}:", *self._missed()]
+        if isinstance(point, numpy_target.EntryPoint) or not self.direct:
+            middle = [*before, "    try:", *looked, *lines.risky, *failed, *run]
+        else:
+            unlike = [f"    if {' or '.join(self._unlike)}:", f"        {MISS}"] if self._unlike else []
+            others = [*unlike, *before, "    try:", *lines.risky, *failed, *run]
+            middle = ["    try:", *looked, *failed, *self._dense(leaves, point, others, lines.give_up)]
         return [
             f"    nonlocal {OURS}calls, {OURS}lanes",
             f"    if {' or '.join(unfit)}:",
             f"        {MISS}",
-            *arrays,
-            *self._unfit_outputs(point),
-            "    try:",
-            f"        if not ({' and '.join(same)}):",
-            f"            {miss}()",
-            f"            {MISS}",
-            *lines.risky,
-            f"    except {errors}:",
-            f"        {miss}()",
-            f"        {MISS}",
-            *lines.run,
-            f"    if {lines.suspect}:",
-            f"        {miss}()",
-            *lines.give_up,
-            f"        {MISS}",
-            *lines.after,
+            *middle,
             *self._nones(),
             f"    {OURS}calls += 1",
             *self._results(leaves),
+        ]
+
+    def _missed(self, give_up: Sequence[str] = (), *, deeper: bool = False) -> list[str]:
+        """Gives up where something was not as expected."""
+        lines = [f"        {self.object(self.entry.miss)}()", *give_up, f"        {MISS}"]
+        return [f"    {line}" for line in lines] if deeper else lines
+
+    def _dense(self, leaves: Sequence[Kind], point: KernelEntry, others: list[str], give_up: list[str]) -> list[str]:
+        """A call of `dense_calls`, and `others` where it is for other arrays."""
+        first, found, missing = self._arrays()[0], f"{OURS}r", self.constant(NotImplemented)
+        few, many = (f"{self.variable(call)}({', '.join([*self.lanes, self.out])})" for call in self.direct)
+        if _has_objects(self.result) and self.out != "None":
+            few, many = (f"{call} if {self.out} is None else {missing}" for call in (few, many))
+        large = (f"{self.constant(type)}({first}) is {self.constant(np.ndarray)} and {first}.size >= {_few(point)} and "
+                 f"{self.object(self.entry.on_one_thread)}({first}.size)")
+        results = [f"{OURS}r{k}" for k in range(len(leaves) + point.hidden)]
+        return [
+            f"    {found} = {few}",
+            f"    if {found} is {missing} and {large}:",
+            f"        {found} = {many}",
+            f"    if {found} is {missing}:",
+            *[f"    {line}" for line in others],
+            f"    elif {found} is ...{f' or {self.object(libm.raised)}' if point.calls_python else ''}:",
+            *self._missed(give_up),
+            "    else:",
+            f"        {', '.join(results)} = {found}",
         ]
 
     def _operands(self) -> Iterator[str]:
@@ -445,7 +480,11 @@ class _Text(Conditions):
     def other_types(self, arguments: Sequence[Argument]) -> Iterator[str]:
         """Conditions under which the arguments are of other types; where none holds, the items of tuples have names."""
         for name, argument in zip(self.parameters.names, arguments, strict=True):
-            yield from self._other_type(name, name, argument)
+            conditions = self._other_type(name, name, argument)
+            if self.direct and argument.is_lane:
+                self._unlike += conditions
+            else:
+                yield from conditions
 
     def _other_type(self, value: str, name: str, argument: Argument) -> Iterator[str]:
         """The same for one argument, which is or gets `name`."""
@@ -481,7 +520,7 @@ class _Text(Conditions):
         """Leaves calls alone that are worth threads, and those that Ctrl-C should be able to end in between: `step`
         lanes are for one call of the kernel, from `limit` on threads may be worth it. Arrays that NumPy would bring to
         the kernel by rows or in buffers are for `walk`, which gets their common shape."""
-        arrays, limit = self._arrays(), min(point.step, 2 * threads.GRAIN)
+        arrays, limit = self._arrays(), _few(point)
         if not arrays:
             return []
         first, wide = arrays[0], f"{OURS}wide"
@@ -523,17 +562,24 @@ class _Text(Conditions):
         count = f"{results[0]}.size" if arrays else "1"
         lines = [f"    {OURS}lanes += {count}"]
         if arrays:
-            alike = " and ".join([*[f"{name}.flags.fnc" for name in arrays],
-                                  *[f"{name}.shape == {arrays[0]}.shape" for name in arrays[1:]]])
-            c_order, fortran = self.constant(np.ascontiguousarray), self.constant(np.asfortranarray)
             lines += [f"    if {self.out} is not None:", f"        return {self.out}"]
-            lines += [f"    if {results[0]}.ndim > 1:", f"        {OURS}order = {fortran} if {alike} else {c_order}"]
-            lines += [f"        {name} = {OURS}order({name})" for name in results]
         elif all(argument.cls in _PYTHON for argument in self.lanes.values()):
             results = [f"{self.constant(_BACK[kind])}({name})" for kind, name in zip(leaves, results, strict=True)]
         if _has_objects(self.result):
             results = list(self._objects(iter(results)))
         return [*lines, f"    return {results[0] if single else '(' + ', '.join(results) + ',)'}"]
+
+    def _ordered(self, leaves: Sequence[Kind]) -> list[str]:
+        """Fresh results in C's or Fortran's order of axes."""
+        arrays, results = self._arrays(), [f"{OURS}r{k}" for k in range(len(leaves))]
+        if not arrays:
+            return []
+        alike = " and ".join([*[f"{name}.flags.fnc" for name in arrays],
+                              *[f"{name}.shape == {arrays[0]}.shape" for name in arrays[1:]]])
+        c_order, fortran = self.constant(np.ascontiguousarray), self.constant(np.asfortranarray)
+        return [f"    if {results[0]}.ndim > 1 and {self.out} is None:",
+                f"        {OURS}order = {fortran} if {alike} else {c_order}",
+                *[f"        {name} = {OURS}order({name})" for name in results]]
 
     def _objects(self, results: Iterator[str]) -> Iterator[str]:
         """The items of the result, where some are objects or may be None."""

@@ -232,9 +232,13 @@ def _check_raises(
 def _check_values(
     twin: Callable[..., Any], memory: Sequence[Storage], rows: list[Lane], expected: list[Expected], target: str
 ) -> list[Failure]:
-    """The whole batch twice (the second call may be made by a plan), backwards through a strided view, and as a matrix:
-    results do not depend on the position."""
+    """The whole batch twice (the second call may be made by a plan, with dense arrays by machine code alone), backwards
+    through a strided view, and as a matrix: results do not depend on the position."""
     columns_ = arrays(rows, memory)
+    if target == "numba":
+        from pyflat.targets.numba import dense_calls
+
+        dense_calls._function()  # from now on it takes calls from the first
     calls = [(1, lambda: twin(*columns_)), (1, lambda: twin(*columns_)),
              (-1, lambda: twin(*[np.repeat(c, 2)[::-2] for c in columns_]))]
     if columns_ and len(rows) % 2 == 0:

@@ -18,6 +18,7 @@ from pyflat.ir.types import BOOL
 from pyflat.targets import threads
 from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion, copying
+from pyflat.targets.numba.dense_calls import Later, dense_call
 from pyflat.targets.numba.feed import LANES, feed_address
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
@@ -86,8 +87,13 @@ class CompiledKernel:
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
         own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
         walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
+
+        def dense(types: Sequence[type | None], most: int) -> Later | None:
+            return dense_call(self.code.address, state.address, list(zip(types, stored, strict=True)), results, most,
+                              (self.code, state))
+
         return KernelEntry(ufunc.call, state, self.step, self.facts.loops, self.facts.calls_python, dtypes,
-                           len(results) - len(dtypes), ufunc, walk, blocks)
+                           len(results) - len(dtypes), ufunc, walk, dense, blocks)
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
         return _KernelCall(self.code, stored, *self.facts.operands, self._read)
@@ -189,6 +195,9 @@ class KernelEntry:
     """What `call` points into."""
     walk: Callable[..., Any]
     """The same for the shape of the results, and arrays of any layout (`layouts`)."""
+    dense: Callable[[Sequence[type | None], int], Later | None]
+    """The same for dense arrays (None) of one shape, with so many elements at most, and scalars of these types
+    (`dense_calls`), if there is that."""
     blocks: Blocks | None = None
     """Where scalars are packed: `call` takes the arrays and then a block's address."""
 

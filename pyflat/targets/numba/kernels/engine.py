@@ -21,11 +21,12 @@ from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
-from pyflat.targets.numba.kernels.boxed import ARRAY, INTEGER, RAW, SAME, TRUTH, Given, address_of, boxed
+from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
 from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, argument_slots
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
+from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 _ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
