@@ -53,8 +53,11 @@ def _powers(random: np.random.Generator, n: int) -> list[Array]:
 LANES: dict[str, tuple[Lanes, ...]] = {
     "square": (_scaled(-2, 2), _scaled(-69, 69, signed=True)),
     "cube": (_scaled(-2, 2), _scaled(-46, 46, signed=True)),
+    "fourth": (_scaled(-2, 2), _scaled(-35, 34, signed=True)),
+    "fifth": (_scaled(-2, 2), _scaled(-28, 27, signed=True)),
     "root": (_scaled(-2, 2), _scaled(-270, 270)),
     "reciprocal": (_scaled(-2, 2), _scaled(-139, 139, signed=True)),
+    "reciprocal_of_square": (_scaled(-2, 2), _scaled(-69, 69, signed=True)),
     "exp": (_ranges((-1, 1)), _ranges((-30, 30)), _ranges((-708, 709))),
     "log": (_ranges((0.5, 2)), _scaled(-30, 30), _scaled(-1022, 1023), _ranges((0.9, 1.1))),
     "pow": (_powers, _ranges((0.5, 2), (-700, 700)), _ranges((0.25, 4), (-600, 600))),
@@ -176,7 +179,7 @@ the processor has a fused multiply-add:
   1991, page 410).
 - In the lanes that are left, some of a hundred, the library's function itself is called, and beyond the range of the
   code: subnormal results of `exp` and `pow`, angles above 2^20, powers beyond 2^140 of those with a literal
-  exponent (`square` is `x ** 2`, `cube` `x ** 3`, `root` `x ** 0.5`, `reciprocal` `x ** -1`).
+  exponent (`square` is `x ** 2`, `cube` `x ** 3`, `root` `x ** 0.5`, `reciprocal` `x ** -1` and so on).
 
 Other libraries and processors call the function for each lane. The table counts lanes with other bits than the
 library's, on random operands of several ranges and on adversarial ones: with the error bounds as they are (none may

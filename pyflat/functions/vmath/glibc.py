@@ -88,6 +88,12 @@ def _unless(m: Machine, high: Number, result: Told) -> Told:
     return power, doubtful | (size > _SMALL) | (size < 1.0 / _SMALL)
 
 
+def _of_sum(m: Machine, high: Number, low: Number) -> Told:
+    """The power that is this sum, to some 2**-102 of itself. Its parts are brought in order first: the unit of the
+    bound is that of the high part."""
+    return _unless(m, high, rounded_in_ulps(m, *quick_sum(high, low), _OF_POWER + _TINY))
+
+
 def _of_zero(m: Machine, x: Number, value: Number, result: Told) -> Told:
     """A result that is `value` where x is zero."""
     power, doubtful = result
@@ -105,21 +111,45 @@ def cube(m: Machine, x: Number) -> Told:
     """pow(x, 3.0)."""
     product, error = exact_product(m, x, x)
     high, low = exact_product(m, product, x)
-    return _of_zero(m, x, x, _unless(m, high, rounded_in_ulps(m, high, m.fma(error, x, low), _OF_POWER + _TINY)))
+    return _of_zero(m, x, x, _of_sum(m, high, m.fma(error, x, low)))
+
+
+def _fourth(m: Machine, x: Number) -> Pair:
+    product, error = exact_product(m, x, x)
+    high, low = exact_product(m, product, product)
+    return high, m.fma(product + product, error, low)
+
+
+def fourth(m: Machine, x: Number) -> Told:
+    """pow(x, 4.0)."""
+    return _of_zero(m, x, 0.0, _of_sum(m, *_fourth(m, x)))
+
+
+def fifth(m: Machine, x: Number) -> Told:
+    """pow(x, 5.0)."""
+    power, rest = _fourth(m, x)
+    high, low = exact_product(m, power, x)
+    return _of_zero(m, x, x, _of_sum(m, high, m.fma(rest, x, low)))
 
 
 def root(m: Machine, x: Number) -> Told:
     """pow(x, 0.5)."""
     high = m.sqrt(x)
-    rest = m.fma(-high, high, x) * (0.5 / high)
-    power, doubtful = _of_zero(m, x, 0.0, _unless(m, high, rounded_in_ulps(m, high, rest, _OF_POWER + _TINY)))
+    power, doubtful = _of_zero(m, x, 0.0, _of_sum(m, high, m.fma(-high, high, x) * (0.5 / high)))
     return power, doubtful | m.equal(x, -math.inf)
 
 
 def reciprocal(m: Machine, x: Number) -> Told:
     """pow(x, -1.0)."""
     high = 1.0 / x
-    return _unless(m, high, rounded_in_ulps(m, high, m.fma(-high, x, 1.0) * high, _OF_POWER + _TINY))
+    return _of_sum(m, high, m.fma(-high, x, 1.0) * high)
+
+
+def reciprocal_of_square(m: Machine, x: Number) -> Told:
+    """pow(x, -2.0)."""
+    product, error = exact_product(m, x, x)
+    high = 1.0 / product
+    return _of_sum(m, high, m.fma(-high, error, m.fma(-high, product, 1.0)) * high)
 
 
 # --- exponentials
@@ -240,8 +270,11 @@ def cos(m: Machine, x: Number) -> Told:
 TABLE: dict[str, LibraryFunction] = {
     "square": LibraryFunction("pow", square, 1, 2.0),
     "cube": LibraryFunction("pow", cube, 1, 3.0),
+    "fourth": LibraryFunction("pow", fourth, 1, 4.0),
+    "fifth": LibraryFunction("pow", fifth, 1, 5.0),
     "root": LibraryFunction("pow", root, 1, 0.5),
     "reciprocal": LibraryFunction("pow", reciprocal, 1, -1.0),
+    "reciprocal_of_square": LibraryFunction("pow", reciprocal_of_square, 1, -2.0),
     "exp": LibraryFunction("exp", exp),
     "pow": LibraryFunction("pow", pow, 2),
     "log": LibraryFunction("log", log),

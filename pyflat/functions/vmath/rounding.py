@@ -55,8 +55,11 @@ def _root(m: Machine, x: Number) -> Number:
 _POWERS: dict[str, Callable[[Machine, Number], Number]] = {
     "square": lambda m, x: x * x,
     "cube": lambda m, x: x * x * x,
+    "fourth": lambda m, x: (x * x) * (x * x),
+    "fifth": lambda m, x: (x * x) * (x * x) * x,
     "root": _root,
     "reciprocal": lambda m, x: 1.0 / x,
+    "reciprocal_of_square": lambda m, x: 1.0 / (x * x),
 }
 
 TABLE: dict[str, LibraryFunction] = {

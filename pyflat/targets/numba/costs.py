@@ -67,11 +67,11 @@ class Costs:
 
 
 _LIBRARY = {name: Adds(cost) for name, cost in {
-    "square": 40.0, "cube": 44.0, "root": 48.0, "reciprocal": 46.0, "exp": 30.0, "exp2": 30.0, "log": 52.0,
-    "log2": 53.0, "log10": 70.0, "pow": 104.0, "sin": 74.0, "cos": 74.0, "tan": 110.0, "asin": 105.0, "acos": 110.0,
-    "atan": 72.0, "atan2": 120.0, "expm1": 63.0, "log1p": 60.0, "sinh": 92.0, "cosh": 55.0, "tanh": 75.0,
-    "asinh": 100.0, "acosh": 100.0, "atanh": 90.0, "cbrt": 40.0, "erf": 120.0, "erfc": 125.0, "gamma": 330.0,
-    "lgamma": 330.0}.items()}
+    "square": 40.0, "cube": 44.0, "fourth": 46.0, "fifth": 50.0, "root": 48.0,
+    "reciprocal": 46.0, "reciprocal_of_square": 50.0, "exp": 30.0, "exp2": 30.0, "log": 52.0, "log2": 53.0,
+    "log10": 70.0, "pow": 104.0, "sin": 74.0, "cos": 74.0, "tan": 110.0, "asin": 105.0, "acos": 110.0, "atan": 72.0,
+    "atan2": 120.0, "expm1": 63.0, "log1p": 60.0, "sinh": 92.0, "cosh": 55.0, "tanh": 75.0, "asinh": 100.0,
+    "acosh": 100.0, "atanh": 90.0, "cbrt": 40.0, "erf": 120.0, "erfc": 125.0, "gamma": 330.0, "lgamma": 330.0}.items()}
 """Functions with the C library's bits (`library`), in adds of a register of eight lanes, on a Zen 4."""
 
 _DIVISIONS = frozenset({"floordiv", "mod"})
