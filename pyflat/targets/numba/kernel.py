@@ -32,15 +32,16 @@ from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
-from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
+from pyflat.targets.numba.emitter import Emitter, Lane, Ranges, size_of, types_of
 from pyflat.targets.numba.feed import SLOT
 from pyflat.targets.numba.feed_calls import Wanted, write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
-from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.library import is_vector_function, library_function
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.loop_variance import suspect_values
 from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba.operand_ranges import operand_ranges
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
 from pyflat.targets.numba.symbols import Symbols
 
@@ -186,18 +187,19 @@ def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequenc
 def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, Symbols]:
     """The text of the module, and the addresses of the functions and tables that it names."""
     module, symbols = ir.Module("pyflat"), Symbols()
+    ranges = ranges_of(kernel)
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
     computed = uniform | {value for item in hoisted for value in _defined(item)}
     shared = with_parts(value for value in outer_values(inner, kernel.results) if value in computed)
     varying = [param for param in kernel.params if param not in uniform]
-    lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
-    _Entry(module, symbols, kernel, uniform).write(hoisted, shared, lanes)
+    lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner, ranges)
+    _Entry(module, symbols, kernel, uniform, ranges).write(hoisted, shared, lanes)
     return str(module), symbols
 
 
 def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
-                 varying: list[Param], inner: list[Item]) -> ir.Function:
+                 varying: list[Param], inner: list[Item], ranges: Ranges) -> ir.Function:
     """The function that runs lanes of the kernel's operands. Where lanes that are done with a loop could get other
     elements, or lanes could wait for an expensive arm, it has two ways to choose from."""
     parts = None
@@ -213,7 +215,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
         return write_feed(lanes, sizes, len(kernel.roots), shape.lanes, wanted or {})
 
     def lanes(name: str) -> _Lanes:
-        return _Lanes(module, symbols, kernel, shape, shared, varying, name)
+        return _Lanes(module, symbols, kernel, shape, shared, varying, name, ranges)
 
     if parts is not None:
         plain = lanes("plain").write(inner, narrowed, regrouping)
@@ -225,6 +227,13 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
         alone = lanes("lanes")
         return fed(alone.write(inner, narrowed, None), alone.wanted)
     return write_choice(fed(plain), fed(other), shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL))
+
+
+def ranges_of(kernel: Kernel) -> Ranges:
+    """Where the operands of elementary functions lie that have vector code."""
+    if kernel.size > LARGE:
+        return {}
+    return operand_ranges(kernel.items, kernel.results, kernel.suspect, kernel.floats, is_vector_function)
 
 
 def narrowed_of(kernel: Kernel, shape: Shape) -> IntegerNarrowing:
@@ -297,13 +306,13 @@ class _Lanes:
     """Writes a function that runs whole gangs."""
 
     def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
-                 varying: list[Param], name: str):
+                 varying: list[Param], name: str, ranges: Ranges):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
         self.function = ir.Function(module, ir.FunctionType(I8, [I64, POINTER, POINTER, POINTER]), name)
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
+        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats), ranges=ranges)
         self.wanted: dict[int, Wanted] = {}
         """Operands that no lane reads where conditions of uniform values say so, by their number."""
 
@@ -431,11 +440,11 @@ class _Lanes:
 class _Entry:
     """Writes the function that NumPy calls."""
 
-    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, uniform: set[Param]):
+    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, uniform: set[Param], ranges: Ranges):
         self.kernel, self.uniform = kernel, uniform
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats))
+        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats), ranges=ranges)
 
     def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
         builder, kernel = self.builder, self.kernel
