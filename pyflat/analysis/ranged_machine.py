@@ -28,6 +28,12 @@ from pyflat.ir.formats import FORMATS
 KEPT = 4096
 """Algorithms with intervals of which it is known what they decide."""
 
+DIVISION, ROW = 8.0, 6.0
+"""What a division or root, and the row of a table cost, in additions."""
+
+APART, LEAST = 2.0, 0.97
+"""A test for nan and a select; and which share of the cost may be left at most for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ranged:
@@ -213,25 +219,50 @@ class RangedMachine:
         return Ranged(self, self.inner.narrow(_plain(x)), ANY_FLOAT)
 
 
-class _Nothing:
-    """A number, and its machine, where nothing is to be computed."""
+class _Node:
+    """A number of which only is known what it was computed from, and what that cost, in simple operations."""
 
-    def __init__(self, format: Format = F8, scales: bool = False):
+    __slots__ = ("cost", "operands")
+
+    def __init__(self, cost: float, *operands: Any):
+        self.cost = cost
+        self.operands = [x for x in operands if isinstance(x, _Node)]
+
+    def _with(self, *others: Any) -> _Node:
+        return _Node(1.0, self, *others)
+
+    def _divided(self, other: Any) -> _Node:
+        return _Node(DIVISION, self, other)
+
+    __neg__ = __invert__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _with
+    __and__ = __or__ = __xor__ = __lt__ = __le__ = __gt__ = __ge__ = _with
+    __truediv__ = __rtruediv__ = _divided
+
+
+class _Counting:
+    """The machine of these."""
+
+    def __init__(self, format: Format, scales: bool):
         self.format, self.scales = format, scales
 
-    def _same(self, *_: Any) -> _Nothing:
-        return self
+    def _one(self, *operands: Any) -> _Node:
+        return _Node(1.0, *operands)
 
-    __neg__ = __invert__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _same
-    __truediv__ = __rtruediv__ = __and__ = __or__ = __xor__ = __lt__ = __le__ = __gt__ = __ge__ = _same
-    scaled = fma = select = equal = bits = floats = left = right = abs = sqrt = rint = floor = trunc = _same
-    copysign = chosen = widen = narrow = _same
+    def _none(self, x: Any) -> _Node:
+        return _Node(0.0, x)
 
-    def wide(self) -> _Nothing:
-        return _Nothing(F8, self.scales)
+    scaled = fma = select = equal = left = right = abs = rint = floor = trunc = copysign = chosen = widen = narrow = _one
+    bits = floats = _none
 
-    def rows(self, _: Any, __: Number, columns: int) -> list[_Nothing]:
-        return [self] * columns
+    def sqrt(self, x: Any) -> _Node:
+        return _Node(DIVISION, x)
+
+    def wide(self) -> _Counting:
+        return _Counting(F8, self.scales)
+
+    def rows(self, _: Any, index: Any, columns: int) -> list[_Node]:
+        row = _Node(ROW, index)
+        return [_Node(1.0, row) for _ in range(columns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,21 +300,44 @@ class Special:
 def special(algorithm: Callable[..., Any], within: tuple[Interval, ...], nans: tuple[bool, ...], *,
             format: Format = F8, scales: bool = False) -> Special:
     """The algorithm for operands in these intervals, on machines of this format. `nans` says of which operand a nan
-    gives nan: for such lanes the outcomes need not hold."""
-    numbers = tuple([Interval(*each.bounds, each.nan and not gives) for each, gives in zip(within, nans, strict=True)])
-    outcomes, never = _outcomes(algorithm, numbers, format, scales)
-    if not any(outcome is not None for outcome in outcomes):
-        return Special(algorithm, within)
-    apart = tuple([k for k, each in enumerate(within) if each.nan and not numbers[k].nan])
-    if apart and _outcomes(algorithm, within, format, scales)[0] == outcomes:
-        numbers, apart = within, ()
-    letters = "".join(["-" if outcome is None else "ft"[outcome] for outcome in outcomes])
-    return Special(algorithm, numbers, "".join([".", letters, *map(str, apart)]), never, apart)
+    gives nan: such lanes may be told apart, if what is decided for the others saves more than that costs."""
+    counting = _Counting(format, scales)
+    all_lanes = _tried(algorithm, within, counting)
+    apart = tuple([k for k, each in enumerate(within) if each.nan and nans[k]])
+    numbers = tuple([Interval(*each.bounds) if k in apart else each for k, each in enumerate(within)])
+    if apart and (others := _tried(algorithm, numbers, counting)).cost + APART * len(apart) < LEAST * all_lanes.cost:
+        return Special(algorithm, numbers, ".".join(["", others.name, *map(str, apart)]), others.never, apart)
+    if not all_lanes.name.strip("-"):
+        return Special(algorithm)
+    return Special(algorithm, within, "." + all_lanes.name, all_lanes.never)
 
 
-def _outcomes(algorithm: Callable[..., Any], within: Sequence[Interval], format: Format, scales: bool
-              ) -> tuple[list[bool | None], tuple[bool, ...]]:
-    machine = RangedMachine(_Nothing(format, scales))
-    found = algorithm(machine, *[Ranged(machine, machine.inner, each) for each in within])
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What an algorithm decides: a letter for each comparison; what is left of it, and which results hold nowhere."""
+
+    name: str
+    cost: float
+    never: tuple[bool, ...]
+
+
+def _tried(algorithm: Callable[..., Any], within: Sequence[Interval], counting: _Counting) -> _Trial:
+    machine = RangedMachine(counting)
+    found = algorithm(machine, *[Ranged(machine, _Node(0.0), each) for each in within])
     results = (found,) if isinstance(found, Ranged) else found
-    return machine.outcomes, tuple([x is False or isinstance(x, Ranged) and x.known is False for x in results])
+    never = tuple([x is False or isinstance(x, Ranged) and x.known is False for x in results])
+    left = [_plain(x) for x, holds_nowhere in zip(results, never, strict=True) if not holds_nowhere]
+    letters = ["-" if outcome is None else "ft"[outcome] for outcome in machine.outcomes]
+    return _Trial("".join(letters), _cost(left), never)
+
+
+def _cost(results: Sequence[_Node]) -> float:
+    """Of all that the results are computed from."""
+    seen: set[_Node] = set()
+    waiting = list(results)
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting += node.operands
+    return sum(node.cost for node in seen)

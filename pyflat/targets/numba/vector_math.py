@@ -213,8 +213,15 @@ def _special(algorithm: Callable[..., Any], real: ir.Type, within: Within, name:
     if not within:
         return Special(algorithm)
     machine = _LlvmMachine(real, ir.IRBuilder())
-    nans = (not within[-1].has(0.0), not within[0].has(1.0)) if name == "pow" else (True, True)
-    return special(algorithm, tuple(within), nans[: len(within)], format=machine.format, scales=machine.scales)
+    nans = _NANS.get(name, lambda *each: (True,) * len(each))(*within)
+    return special(algorithm, tuple(within), nans, format=machine.format, scales=machine.scales)
+
+
+_NANS: dict[str, Callable[..., tuple[bool, ...]]] = {
+    "pow": lambda x, y: (not y.has(0.0), not x.has(1.0)),
+    "not_ordinary": lambda _: (False,),
+}
+"""Of which operand a nan gives nan, where that is not each one."""
 
 
 def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type, within: Within = ()) -> ir.Function:
@@ -259,8 +266,8 @@ def emit_power(e: Emitter, x: Any, y: Any, known: float, within: Within = ()) ->
     the whole function is called."""
     builder, machine = e.builder, _LlvmMachine(x.type, e.builder)
     quick = power.ordinary_pow(machine, _Value(builder, x), known).value
-    if _special(power.not_ordinary, x.type, within[:1], "").never == (True,):
-        return builder.select(builder.fcmp_ordered("==", x, x), quick, x) if within[0].nan else quick
+    if _special(power.not_ordinary, x.type, within[:1], "not_ordinary").never == (True,):
+        return quick
     mask = e.masked(power.not_ordinary(machine, _Value(builder, x)).value)
     whole = _out_of_line(builder.module, vmath.TABLE["pow"], x.type)
     return e.where_any(mask, quick, lambda: builder.select(mask, builder.call(whole, [x, y]), quick))
