@@ -28,8 +28,9 @@ Condition = tuple[Value, bool]
 Conditions = dict[Condition, None]
 """Those that hold together, in the order of the program: what is kept on disk must not depend on the process."""
 
-MOST_CONDITIONS, MOST_PARTS = 64, 256
-"""Of an operation: beyond them the inner ones are not looked at. And of what follows from conditions."""
+MOST_CONDITIONS, MOST_PARTS, MOST_DEPTH = 64, 256, 4
+"""Of an operation: beyond them the inner ones are not looked at; of what follows from conditions; and how deep a
+condition is looked into."""
 
 
 def operand_ranges(items: Sequence[Item], results: Sequence[Value], suspect: Value | None, floats: FloatFormat,
@@ -120,7 +121,21 @@ def _parts(value: Op, holds: bool, known: Mapping[Value, bool]) -> dict[Value, b
     a, b = value.args
     if holds == (value.opcode == "and"):
         return {a: holds, b: holds}
-    return {each: holds for each, other in ((a, b), (b, a)) if known.get(other) is (not holds)}
+    return {each: holds for each, other in ((a, b), (b, a)) if _outcome(other, known) is (not holds)}
+
+
+def _outcome(value: Value, known: Mapping[Value, bool], depth: int = MOST_DEPTH) -> bool | None:
+    """What a truth is that is known, or made of such."""
+    if value in known or not isinstance(value, Op) or value.kind is not BOOL or not depth:
+        return known.get(value)
+    parts = [_outcome(arg, known, depth - 1) for arg in value.args]
+    match value.opcode:
+        case "not":
+            return None if parts[0] is None else not parts[0]
+        case "and" | "or":
+            ends = value.opcode == "or"
+            return ends if ends in parts else None if None in parts else not ends
+    return None
 
 
 def _alike_of_pairs(ranges: dict[Op, tuple[Interval, ...]]) -> dict[Op, tuple[Interval, ...]]:
