@@ -28,6 +28,9 @@ from pyflat.ir.formats import FORMATS
 KEPT = 4096
 """Algorithms with intervals of which it is known what they decide."""
 
+NEAR = 1e-3
+"""How far a number may be from what it is near to, as a share of the larger bound, or of 1."""
+
 DIVISION, ROW = 8.0, 6.0
 """What a division or root, and the row of a table cost, in additions."""
 
@@ -209,6 +212,15 @@ class RangedMachine:
     def chosen(self, index: Number, numbers: Sequence[float]) -> Number:
         return Ranged(self, self.inner.chosen(_plain(index), numbers), ANY_FLOAT)
 
+    def near(self, value: Number, function: Callable[[float], float], x: Number) -> Number:
+        within = self.interval(x) or ANY_FLOAT
+        try:
+            low, high = map(function, within.bounds)
+        except (ValueError, OverflowError):
+            return value
+        slack = NEAR * max(1.0, abs(low), abs(high))
+        return Ranged(self, _plain(value), Interval(low - slack, high + slack, within.nan))
+
     def wide(self) -> Machine:
         return RangedMachine(self.inner.wide(), self.outcomes)
 
@@ -251,13 +263,17 @@ class _Counting:
     def _none(self, x: Any) -> _Node:
         return _Node(0.0, x)
 
-    scaled = fma = select = equal = left = right = abs = rint = floor = trunc = copysign = chosen = widen = narrow = _one
+    def near(self, value: Any, function: Callable[[float], float], x: Any) -> Any:
+        return value
+
+    scaled = fma = select = equal = left = right = abs = rint = floor = trunc = copysign = chosen = _one
+    widen = narrow = _one
     bits = floats = _none
 
     def sqrt(self, x: Any) -> _Node:
         return _Node(DIVISION, x)
 
-    def wide(self) -> _Counting:
+    def wide(self) -> Machine:
         return _Counting(F8, self.scales)
 
     def rows(self, _: Any, index: Any, columns: int) -> list[_Node]:

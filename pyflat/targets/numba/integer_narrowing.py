@@ -10,8 +10,8 @@ An operation on 32-bit lanes takes half a register where floats are float64, and
 float32; a product of 64-bit lanes takes several instructions on most processors. Bits of results do not change: who
 needs 64 bits extends an exact value, and nothing needs more of a low one.
 
-What is exact, intervals say (`loop_intervals`). What is low, the users say: the low bits of + - * << and bitwise operations come from
-the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold any numbers, in 32
+What is exact, intervals say (`loop_intervals`). What is low, the users say: the low bits of + - * << and bitwise
+operations come from the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold any numbers, in 32
 bits others than in 64, and nothing looks at them.
 
 Values that hang together in operations are narrowed together or not at all: if what their operations save is more than
@@ -27,9 +27,9 @@ from enum import IntFlag
 from pyflat.analysis.intervals import Interval
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
 from pyflat.ir.ops import COMPARISONS
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.loop_intervals import intervals_of_ints
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pyflat.analysis.intervals import ANY_INT, Interval, Intervals
 from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.nodes import Block, Const, Item, Loop, Param, Value
 from pyflat.ir.types import BOOL, INT, INT_MAX, INT_MIN
 from pyflat.targets.numba.loop_variance import counters
 

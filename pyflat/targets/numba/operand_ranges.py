@@ -101,7 +101,7 @@ def _gates(op: Op) -> Sequence[Condition | None]:
 
 def resolved(conditions: Conditions) -> Conditions:
     """The conditions, and what follows from those of them that are made of others."""
-    known = {value: holds for value, holds in conditions}
+    known = dict(conditions.keys())
     before = -1
     while before != len(known) < MOST_PARTS:
         before = len(known)

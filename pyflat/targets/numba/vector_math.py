@@ -157,6 +157,9 @@ class _LlvmMachine:
     def copysign(self, x: Number, sign: Number) -> Number:
         return self._intrinsic("copysign", x, sign)
 
+    def near(self, value: Number, function: Callable[[float], float], x: Number) -> Number:
+        return value
+
     @property
     def scales(self) -> bool:
         return isinstance(self._float, ir.VectorType) and self._bits() % 512 == 0 and processor().vector_bytes == 64
@@ -213,15 +216,20 @@ def _special(algorithm: Callable[..., Any], real: ir.Type, within: Within, name:
     if not within:
         return Special(algorithm)
     machine = _LlvmMachine(real, ir.IRBuilder())
-    nans = _NANS.get(name, lambda *each: (True,) * len(each))(*within)
+    nans = _nans(name, within)
     return special(algorithm, tuple(within), nans, format=machine.format, scales=machine.scales)
 
 
-_NANS: dict[str, Callable[..., tuple[bool, ...]]] = {
-    "pow": lambda x, y: (not y.has(0.0), not x.has(1.0)),
-    "not_ordinary": lambda _: (False,),
-}
-"""Of which operand a nan gives nan, where that is not each one."""
+def _nans(name: str, within: Within) -> tuple[bool, ...]:
+    """Of which operand a nan gives nan."""
+    if name == "pow" and len(within) == 2:  # else the exponent is a literal, and not 0
+        x, y = within
+        return not y.has(0.0), not x.has(1.0)
+    return tuple([name != _OUTSIDE] * len(within))
+
+
+_OUTSIDE = "not_ordinary"
+"""No function, but where one cannot be."""
 
 
 def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type, within: Within = ()) -> ir.Function:
@@ -247,9 +255,10 @@ def emit_everywhere(e: Emitter, name: str, *args: Any, within: Within = ()) -> A
     """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the
     function with CPython's bits: vector code that leaves no lane out, where there is such, or lane by lane."""
     quick = emit_vector(e.builder, name, *args, within=within)
-    if vmath.TABLE[name].far is None:
+    beyond = vmath.TABLE[name].far
+    if beyond is None:
         return quick
-    far = _special(vmath.TABLE[name].far, args[0].type, within, name)
+    far = _special(beyond, args[0].type, within, name)
     if far.never == (True,):
         return quick
     distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args]).value
@@ -266,7 +275,7 @@ def emit_power(e: Emitter, x: Any, y: Any, known: float, within: Within = ()) ->
     the whole function is called."""
     builder, machine = e.builder, _LlvmMachine(x.type, e.builder)
     quick = power.ordinary_pow(machine, _Value(builder, x), known).value
-    if _special(power.not_ordinary, x.type, within[:1], "not_ordinary").never == (True,):
+    if _special(power.not_ordinary, x.type, within[:1], _OUTSIDE).never == (True,):
         return quick
     mask = e.masked(power.not_ordinary(machine, _Value(builder, x)).value)
     whole = _out_of_line(builder.module, vmath.TABLE["pow"], x.type)
