@@ -95,18 +95,19 @@ class Intervals:
         self._known[value] = Interval(low, high, before.nan and interval.nan)
 
     def _chosen(self, op: Op) -> Interval:
-        """Of a select; the smaller of two numbers is no larger than either."""
+        """Of a select; an arm that the condition compares lies where that comparison lets it."""
         cond, a, b = op.args
-        x, y = self.of(a), self.of(b)
-        both = union(x, y)
-        if isinstance(cond, Op) and cond.opcode in _ORDERS and {*map(_same, cond.args)} == {_same(a), _same(b)}:
-            smaller = (cond.opcode in ("lt", "le")) == (_same(cond.args[0]) == _same(a))
-            if smaller and not (x.nan and y.nan):
-                return Interval(both.low, _least_high(x, y), both.nan)
-            if not smaller and not (x.nan and y.nan):
-                return Interval(_greatest_low(x, y), both.high, both.nan)
-        return both
+        if isinstance(cond, Op) and cond.opcode in COMPARISONS and not {a, b}.isdisjoint(cond.args):
+            return union(self._where((cond, True), a), self._where((cond, False), b))
+        return union(self.of(a), self.of(b))
 
+    def _where(self, fact: Fact, value: Value) -> Interval:
+        """Where a value lies in the lanes in which a fact holds."""
+        before: dict[Value, Interval | None] = {}
+        self._learn(fact, before)
+        found = self.of(value)
+        self.restore(before)
+        return found
     def decide(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """The outcome of a comparison, nan test or overflow test when it is the same in every lane."""
         if opcode in _DECIDE:
@@ -173,7 +174,15 @@ class Intervals:
         if second.opcode == "not":
             outcome = self.together(first, second.args[0])
             return None if outcome is None else not outcome
-        if second.opcode not in _DECIDE or not (facts := _facts(first)):
+        facts = _facts(first)
+        if second.opcode == "and" and second.kind is BOOL and facts:
+            outcomes = [self._together([*facts, *_facts(a)], b) for a, b in (second.args, second.args[::-1])]
+            return False if False in outcomes else None
+        return self._together(facts, second)
+
+    def _together(self, facts: Sequence[Fact], second: Value) -> bool | None:
+        """The same of a comparison or nan test, where facts hold."""
+        if not isinstance(second, Op) or second.opcode not in _DECIDE or not facts:
             return None
         if _is_zero_difference(second, facts):
             return False
@@ -292,21 +301,11 @@ def _after(number: Number, value: Value) -> Number:
 
 _NAN_TESTS = ("isnan", "isinf", "isfinite")
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-_ORDERS = ("lt", "le", "gt", "ge")
 
 
 def _same(value: Value) -> object:
     """Equal for the same value, and for equal literals."""
     return value.key if isinstance(value, Const) else value
-
-
-def _least_high(a: Interval, b: Interval) -> Number:
-    """A number that is compared with nan is chosen or dropped without regard to its size."""
-    return min(a.high, b.high) if not (a.nan or b.nan) else b.high if a.nan else a.high
-
-
-def _greatest_low(a: Interval, b: Interval) -> Number:
-    return max(a.low, b.low) if not (a.nan or b.nan) else b.low if a.nan else a.low
 
 
 # --- outcomes of comparisons; a nan makes all of them False except ne

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.functions.records import RECORDS
+from pyflat.functions.records import RECORDS, MathFunction
 from pyflat.ir.tables import table_of
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Number = int | float
+SLACK, TINY = 1e-6, 1e-30
+"""How far the functions of libraries may be from CPython's, as a share; below, results may be 0."""
 
 
 class Interval(NamedTuple):
@@ -294,13 +296,36 @@ def _pow(_: Sequence[Any], a: Interval, b: Interval) -> Interval | None:
         return Interval(0.0, math.inf, nan=True)
 
 
-def _exponential(most: float, function: Callable[[float], float]) -> Transfer:
-    """Of a function that rises and is positive: at most its value at the upper end, and some more for other libraries
-    and for float32."""
+def _rising(record: MathFunction, vector: bool = False) -> Transfer:
+    """Of a function that rises: from its value at one end to that at the other, and some more for other libraries and
+    for float32. `vector`: code within 2 ulp, which may leave the function's range."""
+    function, first = record.function(), record.rises_from
+    assert first is not None
+    least, most = record.range if record.range is not None and not vector else (-math.inf, math.inf)
+
     def transfer(_: Sequence[Any], a: Interval, __: Interval) -> Interval:
-        return Interval(0.0, function(a.high) * (1 + 1e-6) if a.high <= most else math.inf, nan=True)
+        if a.high <= first > -math.inf:
+            return ANY_FLOAT
+        low = -math.inf if a.low <= first > -math.inf else _outwards(_value(function, a.low, -math.inf), -1.0)
+        high = _outwards(_value(function, a.high, math.inf), 1.0)
+        overflows = math.isinf(high) and record.faults == "overflow"
+        return Interval(max(low, least), min(high, most), a.nan or a.low < first or overflows)
 
     return transfer
+
+
+def _value(function: Callable[[float], float], x: Number, otherwise: float) -> float:
+    try:
+        return function(float(x))
+    except (ValueError, OverflowError):
+        return otherwise
+
+
+def _outwards(x: float, sign: float) -> float:
+    """A number that is a little farther on; of a tiny one only the sign counts."""
+    if abs(x) < TINY:
+        return 0.0 if x * sign <= 0 else sign * TINY
+    return x + sign * abs(x) * SLACK if math.isfinite(x) else x
 
 
 def _between(low: float, high: float) -> Transfer:
@@ -326,6 +351,7 @@ FLOAT_RULES: dict[str, Transfer] = {
     "np_sqrt": _sqrt,
     "pow": _pow,
     **{record.name: _between(*record.range) for record in RECORDS.values() if record.range is not None},
-    **{prefix + record.name: _exponential(record.rises_to, record.function()) for record in RECORDS.values()
-       if record.rises_to is not None for prefix in ("", "vec_")},
+    **{record.name: _rising(record) for record in RECORDS.values() if record.rises_from is not None},
+    **{"vec_" + record.name: _rising(record, vector=True) for record in RECORDS.values()
+       if record.rises_from is not None and record.vector is not None},
 }
