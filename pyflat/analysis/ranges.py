@@ -193,6 +193,8 @@ def _float_sum(_: Sequence[Any], a: Interval, b: Interval) -> Interval | None:
 
 
 def _float_difference(args: Sequence[Any], a: Interval, b: Interval) -> Interval | None:
+    if args[0] is args[1]:
+        return Interval(0.0, 0.0, a.nan or not _bounded(a))
     return None if b is ANY_FLOAT else _float_sum(args, a, Interval(-b.high, -b.low, b.nan))
 
 
@@ -280,18 +282,18 @@ def _sqrt(_: Sequence[Any], a: Interval, __: Interval) -> Interval | None:
 
 
 def _pow(_: Sequence[Any], a: Interval, b: Interval) -> Interval | None:
-    """A few ulp more than the bound cover every C library."""
+    """A little more than the bound covers every C library, and vector code of float32."""
     if b.low == b.high and not float(b.low).is_integer() and a.low < 0:
         a = Interval(0.0, max(a.high, 0.0), nan=True)  # negative numbers to fractional powers are faults
     if b.low == b.high and b.low in (2, 4, 6, 8):
         most = max(abs(a.low), abs(a.high))
-        return Interval(0.0, max(1.0, most**b.low) * (1 + 1e-12) if most < 1e30 else math.inf, nan=True)
+        return Interval(0.0, max(1.0, most**b.low) * (1 + SLACK) if most < 1e30 else math.inf, nan=True)
     if a.low < 0:
         return None
     if b.low < 0 or not (_bounded(a) and b.finite):
         return Interval(0.0, math.inf, nan=True)
     try:
-        return Interval(0.0, max(1.0, a.high**b.high) * (1 + 1e-12), a.nan)
+        return Interval(0.0, max(1.0, a.high**b.high) * (1 + SLACK), a.nan)
     except OverflowError:
         return Interval(0.0, math.inf, nan=True)
 
@@ -350,6 +352,7 @@ FLOAT_RULES: dict[str, Transfer] = {
     "sqrt": _sqrt,
     "np_sqrt": _sqrt,
     "pow": _pow,
+    "vec_pow": _pow,
     **{record.name: _between(*record.range) for record in RECORDS.values() if record.range is not None},
     **{record.name: _rising(record) for record in RECORDS.values() if record.rises_from is not None},
     **{"vec_" + record.name: _rising(record, vector=True) for record in RECORDS.values()
