@@ -11,8 +11,8 @@ float32; a product of 64-bit lanes takes several instructions on most processors
 needs 64 bits extends an exact value, and nothing needs more of a low one.
 
 What is exact, intervals say (`loop_intervals`). What is low, the users say: the low bits of + - * << and bitwise
-operations come from the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold any numbers, in 32
-bits others than in 64, and nothing looks at them.
+operations come from the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold
+any numbers, in 32 bits others than in 64, and nothing looks at them.
 
 Values that hang together in operations are narrowed together or not at all: if what their operations save is more than
 what conversions at the border cost.

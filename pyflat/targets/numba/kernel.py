@@ -44,6 +44,7 @@ from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba.operand_ranges import operand_ranges
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
 from pyflat.targets.numba.symbols import Symbols
+from pyflat.targets.numba.vector_math import is_without_branch
 
 ENTRY = "kernel"
 
@@ -68,6 +69,10 @@ class Kernel:
     @cached_property
     def size(self) -> int:
         return sum(1 for _ in all_ops(list(self.items)))
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        return ranges_of(self)
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -102,6 +107,10 @@ MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
 """The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
 and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is
 expensive, where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
+SHORT = 40.0
+"""Adds of a function whose branch is left out, for operands in an interval, up to which it counts among these: sine
+and cosine, by which distances on the earth become another 1.08 to 1.17 times as fast, and not the tangent, whose chains
+four registers do not hold (0.72)."""
 MANY_ARMS = 4
 """With so many arms few lanes run together: where none takes any, the tests are what counts, and where one lane in a
 hundred does, two registers were 1.4 times as fast as four on a Zen 4."""
@@ -143,14 +152,16 @@ def _arms(kernel: Kernel, vector_bytes: int) -> int:
 
 def _mostly_functions(kernel: Kernel) -> bool:
     costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
-    return sum(costs[op] for op in costs if _gains_by_many(op)) > MOSTLY * sum(costs.values())
+    return sum(costs[op] for op in costs if _gains_by_many(kernel, op)) > MOSTLY * sum(costs.values())
 
 
-def _gains_by_many(op: Op) -> bool:
+def _gains_by_many(kernel: Kernel, op: Op) -> bool:
     """A function without a branch, one whose branch lanes take so seldom that they had better take it together, or one
     that is called once for all lanes."""
     if op.opcode in VECTOR:
-        return TABLE[op.opcode.removeprefix("vec_")].far is None
+        name, within = op.opcode.removeprefix("vec_"), kernel.ranges.get(op, ())
+        return TABLE[name].far is None or (
+            cost_of(op, 1) <= SHORT and is_without_branch(name, within, types_of(kernel.floats)[FLOAT]))
     return op.opcode in NUMPY_LOOPS or library_function(op) is not None
 
 
@@ -187,19 +198,18 @@ def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequenc
 def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, Symbols]:
     """The text of the module, and the addresses of the functions and tables that it names."""
     module, symbols = ir.Module("pyflat"), Symbols()
-    ranges = ranges_of(kernel)
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
     computed = uniform | {value for item in hoisted for value in _defined(item)}
     shared = with_parts(value for value in outer_values(inner, kernel.results) if value in computed)
     varying = [param for param in kernel.params if param not in uniform]
-    lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner, ranges)
-    _Entry(module, symbols, kernel, uniform, ranges).write(hoisted, shared, lanes)
+    lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
+    _Entry(module, symbols, kernel, uniform).write(hoisted, shared, lanes)
     return str(module), symbols
 
 
 def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
-                 varying: list[Param], inner: list[Item], ranges: Ranges) -> ir.Function:
+                 varying: list[Param], inner: list[Item]) -> ir.Function:
     """The function that runs lanes of the kernel's operands. Where lanes that are done with a loop could get other
     elements, or lanes could wait for an expensive arm, it has two ways to choose from."""
     parts = None
@@ -215,7 +225,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
         return write_feed(lanes, sizes, len(kernel.roots), shape.lanes, wanted or {})
 
     def lanes(name: str) -> _Lanes:
-        return _Lanes(module, symbols, kernel, shape, shared, varying, name, ranges)
+        return _Lanes(module, symbols, kernel, shape, shared, varying, name)
 
     if parts is not None:
         plain = lanes("plain").write(inner, narrowed, regrouping)
@@ -306,13 +316,13 @@ class _Lanes:
     """Writes a function that runs whole gangs."""
 
     def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
-                 varying: list[Param], name: str, ranges: Ranges):
+                 varying: list[Param], name: str):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
         self.function = ir.Function(module, ir.FunctionType(I8, [I64, POINTER, POINTER, POINTER]), name)
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats), ranges=ranges)
+        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats), ranges=kernel.ranges)
         self.wanted: dict[int, Wanted] = {}
         """Operands that no lane reads where conditions of uniform values say so, by their number."""
 
@@ -440,11 +450,11 @@ class _Lanes:
 class _Entry:
     """Writes the function that NumPy calls."""
 
-    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, uniform: set[Param], ranges: Ranges):
+    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, uniform: set[Param]):
         self.kernel, self.uniform = kernel, uniform
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats), ranges=ranges)
+        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats), ranges=kernel.ranges)
 
     def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
         builder, kernel = self.builder, self.kernel

@@ -216,8 +216,13 @@ def _special(algorithm: Callable[..., Any], real: ir.Type, within: Within, name:
     if not within:
         return Special(algorithm)
     machine = _LlvmMachine(real, ir.IRBuilder())
-    nans = _nans(name, within)
-    return special(algorithm, tuple(within), nans, format=machine.format, scales=machine.scales)
+    return special(algorithm, tuple(within), _nans(name, within), format=machine.format, scales=machine.scales)
+
+
+def is_without_branch(name: str, within: Within, real: ir.Type) -> bool:
+    """Whether the vector function `name` reaches all operands of these intervals."""
+    far = vmath.TABLE[name].far
+    return far is None or _special(far, real, within, name).never == (True,)
 
 
 def _nans(name: str, within: Within) -> tuple[bool, ...]:
@@ -255,11 +260,8 @@ def emit_everywhere(e: Emitter, name: str, *args: Any, within: Within = ()) -> A
     """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the
     function with CPython's bits: vector code that leaves no lane out, where there is such, or lane by lane."""
     quick = emit_vector(e.builder, name, *args, within=within)
-    beyond = vmath.TABLE[name].far
-    if beyond is None:
-        return quick
-    far = _special(beyond, args[0].type, within, name)
-    if far.never == (True,):
+    far = vmath.TABLE[name].far
+    if far is None or is_without_branch(name, within, args[0].type):
         return quick
     distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args]).value
     row = exact.kernel_for(name) if e.width > 1 and multiplies_and_adds() else None

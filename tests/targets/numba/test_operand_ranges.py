@@ -61,22 +61,17 @@ NEXT = math.nextafter
         ("%c = lt %x, 2.0 : b | %e = exp %x : f8 | %f = mul %e, %y : f8 | %r = select %c, %f, 0.0 : f8 | yield %r",
          (-INF, NEXT(2.0, 0.0), False)),
         # both arms: what they have in common
-        ("%c = lt %x, 2.0 : b | %d = lt %x, 1.0 : b | %e = exp %x : f8 | %r = select %c, %e, 0.0 : f8 | "
-         "%s = select %d, %e, 0.0 : f8 | yield %r, %s", None),
+        ("%c = lt %x, 2.0 : b | %d = lt %x, 1.0 : b | %e = exp %x : f8 | %r = select %c, %e, 0.0 : f8 | %s = select %d, %e, 0.0 : f8 | yield %r, %s", None),
         ("%c = lt %x, 2.0 : b | %e = exp %x : f8 | %r = select %c, %e, 0.0 : f8 | %s = select %c, %e, 1.0 : f8 | yield %r, %s",
          (-INF, NEXT(2.0, 0.0), False)),
         # conditions made of others
         ("%c = lt %x, 2.0 : b | %d = not %c : b | %e = exp %x : f8 | %r = select %d, 0.0, %e : f8 | yield %r",
          (-INF, NEXT(2.0, 0.0), False)),
-        ("%c = gt %x, 2.0 : b | %d = lt %x, -2.0 : b | %o = or %c, %d : b | %e = exp %x : f8 | "
-         "%r = select %o, 0.0, %e : f8 | yield %r", (-2.0, 2.0, True)),
-        ("%c = gt %x, 2.0 : b | %d = lt %x, -2.0 : b | %o = or %c, %d : b | %e = exp %x : f8 | "
-         "%r = select %o, %e, 0.0 : f8 | yield %r", None),
+        ("%c = gt %x, 2.0 : b | %d = lt %x, -2.0 : b | %o = or %c, %d : b | %e = exp %x : f8 | %r = select %o, 0.0, %e : f8 | yield %r", (-2.0, 2.0, True)),
+        ("%c = gt %x, 2.0 : b | %d = lt %x, -2.0 : b | %o = or %c, %d : b | %e = exp %x : f8 | %r = select %o, %e, 0.0 : f8 | yield %r", None),
         # the second operand of a conjunction
-        ("%c = gt %x, 2.0 : b | %e = exp %x : f8 | %d = lt %e, %y : b | %a = and %c, %d : b | "
-         "%r = select %a, 1.0, 0.0 : f8 | yield %r", (NEXT(2.0, 3.0), INF, False)),
-        ("%c = gt %x, 2.0 : b | %e = exp %x : f8 | %d = lt %e, %y : b | %a = and %d, %c : b | "
-         "%r = select %a, 1.0, 0.0 : f8 | yield %r", None),
+        ("%c = gt %x, 2.0 : b | %e = exp %x : f8 | %d = lt %e, %y : b | %a = and %c, %d : b | %r = select %a, 1.0, 0.0 : f8 | yield %r", (NEXT(2.0, 3.0), INF, False)),
+        ("%c = gt %x, 2.0 : b | %e = exp %x : f8 | %d = lt %e, %y : b | %a = and %d, %c : b | %r = select %a, 1.0, 0.0 : f8 | yield %r", None),
         # lanes in which the original raises
         ('%c = gt %x, 2.0 : b | fault %c ValueError("") | %e = exp %x : f8 | yield %e', (-INF, 2.0, True)),
         ('%c = gt %x, 2.0 : b | %q = and %p, %c : b | fault %q ValueError("") | %e = exp %x : f8 | '
@@ -96,11 +91,9 @@ def test_what_is_found(body, found):
 
 
 def test_sine_and_cosine_of_an_angle_share_an_interval():
-    body = lines("%c = lt %x, 2.0 : b | %d = lt %x, 1.0 : b | %e = sin %x : f8 | %r = select %c, %e, 0.0 : f8 | "
-                 "%f = cos %x : f8 | %s = select %d, %f, 0.0 : f8 | yield %r, %s")
+    body = lines("%c = lt %x, 2.0 : b | %d = lt %x, 1.0 : b | %e = sin %x : f8 | %r = select %c, %e, 0.0 : f8 | %f = cos %x : f8 | %s = select %d, %f, 0.0 : f8 | yield %r, %s")
     assert ranges(body) == {"e": ((-INF, NEXT(2.0, 0.0), False),), "f": ((-INF, NEXT(2.0, 0.0), False),)}
-    assert ranges(lines("%c = lt %x, 2.0 : b | %e = sin %x : f8 | %r = select %c, %e, 0.0 : f8 | %f = cos %x : f8 | "
-                        "yield %r, %f")) == {}
+    assert ranges(lines("%c = lt %x, 2.0 : b | %e = sin %x : f8 | %r = select %c, %e, 0.0 : f8 | %f = cos %x : f8 | yield %r, %f")) == {}
 
 
 # --- bits
