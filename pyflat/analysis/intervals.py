@@ -13,7 +13,7 @@ function of float32 they are rounded once more. `nan` says that a lane may be na
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyflat.analysis.ranges import (
     ANY_FLOAT,
@@ -23,6 +23,7 @@ from pyflat.analysis.ranges import (
     Interval,
     Number,
     anything,
+    fused,
     of_table,
     union,
 )
@@ -31,7 +32,7 @@ from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import COMPARISONS
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
-__all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything"]
+__all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything", "decided"]
 
 MOST_FACTS, MOST_BEHIND = 16, 24
 """Comparisons that a condition is taken apart into, and operations that are looked at again where they hold."""
@@ -77,9 +78,12 @@ class Intervals:
         elif self._floats is not F8 and op.opcode in ("to_float", "exact_float"):
             of = self.of(op.args[0])  # rounded once: by way of float64 it may be another number
             found = Interval(self._floats.from_int(int(of.low)), self._floats.from_int(int(of.high)))
+        elif op.opcode == "fma":
+            a, b, c = map(self.of, op.args)
+            found = fused(op.args, a, b, c, narrow=self._floats is not F8)
         else:
             transfer = (INT_RULES if op.kind is INT else FLOAT_RULES).get(op.opcode)
-            found = transfer(op, self.of(op.args[0]), self.of(op.args[-1])) if transfer else None
+            found = transfer(op.args, self.of(op.args[0]), self.of(op.args[-1])) if transfer else None
         if found is not None and (op.kind is FLOAT or (found.low >= INT_MIN and found.high <= INT_MAX)):
             return self._rounded(op.kind, found)
         return None
@@ -91,22 +95,23 @@ class Intervals:
         self._known[value] = Interval(low, high, before.nan and interval.nan)
 
     def _chosen(self, op: Op) -> Interval:
-        """Of a select; the smaller of two numbers is no larger than either."""
+        """Of a select; an arm that the condition compares lies where that comparison lets it."""
         cond, a, b = op.args
-        x, y = self.of(a), self.of(b)
-        both = union(x, y)
-        if isinstance(cond, Op) and cond.opcode in _ORDERS and {*map(_same, cond.args)} == {_same(a), _same(b)}:
-            smaller = (cond.opcode in ("lt", "le")) == (_same(cond.args[0]) == _same(a))
-            if smaller and not (x.nan and y.nan):
-                return Interval(both.low, _least_high(x, y), both.nan)
-            if not smaller and not (x.nan and y.nan):
-                return Interval(_greatest_low(x, y), both.high, both.nan)
-        return both
+        if isinstance(cond, Op) and cond.opcode in COMPARISONS and not {a, b}.isdisjoint(cond.args):
+            return union(self._where((cond, True), a), self._where((cond, False), b))
+        return union(self.of(a), self.of(b))
 
+    def _where(self, fact: Fact, value: Value) -> Interval:
+        """Where a value lies in the lanes in which a fact holds."""
+        before: dict[Value, Interval | None] = {}
+        self._learn(fact, before)
+        found = self.of(value)
+        self.restore(before)
+        return found
     def decide(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """The outcome of a comparison, nan test or overflow test when it is the same in every lane."""
         if opcode in _DECIDE:
-            outcome = _DECIDE[opcode](self.of(args[0]), self.of(args[-1]))
+            outcome = decided(opcode, self.of(args[0]), self.of(args[-1]))
             return self._overflow_test(opcode, args) if outcome is None else outcome
         return None
 
@@ -120,7 +125,10 @@ class Intervals:
     def _learn(self, fact: Fact, before: dict[Value, Interval | None]) -> None:
         """A comparison that does not hold says nothing about a lane in which one side is nan."""
         op, holds = fact
-        a, b = op.args
+        a, b = op.args[0], op.args[-1]
+        if op.opcode in _NAN_TESTS:
+            self._learn_of_class(a, op.opcode, holds, before)
+            return
         if op.opcode in ("eq", "ne"):
             if holds == (op.opcode == "eq"):
                 x, y = self.of(a), self.of(b)
@@ -138,6 +146,14 @@ class Intervals:
         if holds or not low.nan:
             self._narrow(above, Interval(max(high.low, _after(low.low, below) if strict else low.low), high.high,
                                          high.nan and not holds), before)
+
+    def _learn_of_class(self, value: Value, opcode: str, holds: bool, before: dict[Value, Interval | None]) -> None:
+        """What a test for nan or infinity says."""
+        if holds != (opcode == "isfinite"):
+            return
+        known, most = self.of(value), math.inf if opcode == "isnan" else self._floats.largest
+        self._narrow(value, Interval(max(known.low, -most), min(known.high, most), known.nan and opcode == "isinf"),
+                     before)
 
     def _narrow(self, value: Value, interval: Interval, before: dict[Value, Interval | None]) -> None:
         if not isinstance(value, Const) and interval.low <= interval.high:
@@ -158,23 +174,42 @@ class Intervals:
         if second.opcode == "not":
             outcome = self.together(first, second.args[0])
             return None if outcome is None else not outcome
-        if second.opcode not in _DECIDE or not (facts := _facts(first)):
+        facts = _facts(first)
+        if second.opcode == "and" and second.kind is BOOL and facts:
+            outcomes = [self._together([*facts, *_facts(a)], b) for a, b in (second.args, second.args[::-1])]
+            return False if False in outcomes else None
+        return self._together(facts, second)
+
+    def _together(self, facts: Sequence[Fact], second: Value) -> bool | None:
+        """The same of a comparison or nan test, where facts hold."""
+        if not isinstance(second, Op) or second.opcode not in _DECIDE or not facts:
             return None
         if _is_zero_difference(second, facts):
             return False
-        before: dict[Value, Interval | None] = {}
-        for fact in facts:
-            self._learn(fact, before)
-        if before:
-            for op in _behind(second):
-                found = self._found(op)
-                if found is not None:
-                    known = self.of(op)
-                    self._narrow(op, Interval(max(known.low, found.low), min(known.high, found.high),
-                                              known.nan and found.nan), before)
+        before = self._learned(facts, second)
         outcome = self.decide(second.opcode, second.args) if before else None
         self.restore(before)
         return outcome
+
+    def operands_where(self, conditions: Iterable[tuple[Value, bool]], op: Op) -> tuple[Interval, ...]:
+        """Where the operands of `op` lie in the lanes in which the conditions are what stands with them."""
+        before = self._learned([fact for value, holds in conditions for fact in _facts(value, holds)], op)
+        found = tuple(map(self.of, op.args))
+        self.restore(before)
+        return found
+
+    def _learned(self, facts: Iterable[Fact], op: Op) -> dict[Value, Interval | None]:
+        """Learn facts, and what they say about the operations that `op` is made of; what was known before."""
+        before: dict[Value, Interval | None] = {}
+        for fact in facts:
+            self._learn(fact, before)
+        for each in _behind(op) if before else ():
+            found = self._found(each)
+            if found is not None:
+                known = self.of(each)
+                self._narrow(each, Interval(max(known.low, found.low), min(known.high, found.high),
+                                            known.nan and found.nan), before)
+        return before
 
     def _overflow_test(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """False for the sign test of `ir.faults` behind an add or sub that stays within int64."""
@@ -198,6 +233,11 @@ class Intervals:
         return low >= INT_MIN and high <= INT_MAX
 
 
+def decided(opcode: str, a: Interval, b: Interval) -> bool | None:
+    """The outcome of a comparison or nan test of numbers in two intervals when it is the same for all of them."""
+    return _DECIDE[opcode](a, b)
+
+
 def _facts(condition: Value, holds: bool = True) -> list[Fact]:
     """The comparisons of numbers that hold, or do not, where `condition` does."""
     found: list[Fact] = []
@@ -210,7 +250,7 @@ def _facts(condition: Value, holds: bool = True) -> list[Fact]:
             waiting.append((value.args[0], not holds))
         elif value.opcode == ("and" if holds else "or") and value.kind is BOOL:
             waiting += [(arg, holds) for arg in value.args]
-        elif value.opcode in COMPARISONS and value.args[0].kind in (INT, FLOAT):
+        elif value.opcode in COMPARISONS and value.args[0].kind in (INT, FLOAT) or value.opcode in _NAN_TESTS:
             found.append((value, holds))
     return found
 
@@ -224,8 +264,8 @@ def _is_zero_difference(test: Op, facts: Sequence[Fact]) -> bool:
     if not isinstance(zero, Const) or zero.value != 0:
         return False
     pair = {*map(_same, difference.args)}
-    return any({*map(_same, op.args)} == pair and holds == (op.opcode == "ne")
-               for op, holds in facts if op.opcode in ("eq", "ne"))
+    return any(op.opcode in ("eq", "ne") and {*map(_same, op.args)} == pair and holds == (op.opcode == "ne")
+               for op, holds in facts)
 
 
 def _behind(test: Op) -> list[Op]:
@@ -259,22 +299,13 @@ def _after(number: Number, value: Value) -> Number:
     return number + 1 if value.kind is INT else math.nextafter(number, math.inf)
 
 
+_NAN_TESTS = ("isnan", "isinf", "isfinite")
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
-_ORDERS = ("lt", "le", "gt", "ge")
 
 
 def _same(value: Value) -> object:
     """Equal for the same value, and for equal literals."""
     return value.key if isinstance(value, Const) else value
-
-
-def _least_high(a: Interval, b: Interval) -> Number:
-    """A number that is compared with nan is chosen or dropped without regard to its size."""
-    return min(a.high, b.high) if not (a.nan or b.nan) else b.high if a.nan else a.high
-
-
-def _greatest_low(a: Interval, b: Interval) -> Number:
-    return max(a.low, b.low) if not (a.nan or b.nan) else b.low if a.nan else a.low
 
 
 # --- outcomes of comparisons; a nan makes all of them False except ne

@@ -111,7 +111,8 @@ class MathFunction:
     operator     Python's operator for it
     odd          it overflows towards the infinity of its first operand's sign
     range        between which numbers its values are, where it does not fault
-    rises_to     it increases, and is finite up to there
+    rises_from   it increases from there on; where that is finite, it faults there and below
+    rises_to     it is positive, increases everywhere, and is finite up to there
     harmless     operands at which its slope is finite, if it is not everywhere; None: that operand does not matter
     cost         an estimate, where a target has no measurement;   `time`: on the NumPy target
     vector       the fast kernel
@@ -133,6 +134,7 @@ class MathFunction:
     operator: str = ""
     odd: bool = False
     range: tuple[float, float] | None = None
+    rises_from: float | None = None
     rises_to: float | None = None
     harmless: tuple[float | None, ...] | None = None
     cost: Adds = Adds(40)
@@ -226,20 +228,20 @@ def _library(name: str, elsewhere: Elsewhere, **rest: Any) -> MathFunction:
 
 
 _LIBRARY = (
-    _library("exp", PLAIN, faults="overflow", rises_to=700.0, harmless=(0.0,),
+    _library("exp", PLAIN, faults="overflow", rises_from=-math.inf, rises_to=700.0, harmless=(0.0,),
              vector=Vector("exponential", Adds(30))),
-    _library("exp2", _MADE_IN_DATABASES, faults="overflow", rises_to=1000.0, harmless=(0.0,),
+    _library("exp2", _MADE_IN_DATABASES, faults="overflow", rises_from=-math.inf, rises_to=1000.0, harmless=(0.0,),
              vector=Vector("exponential", Adds(30)), numba_name="np.exp2"),
-    _library("expm1", _NO_DATABASE, faults="overflow", odd=True, harmless=(0.0,),
+    _library("expm1", _NO_DATABASE, faults="overflow", odd=True, harmless=(0.0,), rises_from=-math.inf,
              vector=Vector("exponential", Adds(36))),
     _library("log", replace(PLAIN, duckdb="ln", sqlite="ln"), faults=_NOT_POSITIVE,
-             harmless=(1.0,), vector=Vector("logarithm", Adds(38))),
+             harmless=(1.0,), rises_from=0.0, vector=Vector("logarithm", Adds(38))),
     _library("log2", replace(PLAIN, polars=ABSENT), faults=_NOT_POSITIVE, harmless=(1.0,),
-             vector=Vector("logarithm", Adds(46))),
+             rises_from=0.0, vector=Vector("logarithm", Adds(46))),
     _library("log10", PLAIN, faults=_NOT_POSITIVE, harmless=(1.0,),
-             vector=Vector("logarithm", Adds(50))),
+             rises_from=0.0, vector=Vector("logarithm", Adds(50))),
     _library("log1p", replace(PLAIN, duckdb=ABSENT, sqlite=ABSENT), faults=(Outside("le", -1.0),),
-             harmless=(0.0,), vector=Vector("logarithm", Adds(50))),
+             harmless=(0.0,), rises_from=-1.0, vector=Vector("logarithm", Adds(50))),
     _library("sin", PLAIN, faults=_INFINITE, range=(-1.0, 1.0),
              vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
     _library("cos", PLAIN, faults=_INFINITE, range=(-1.0, 1.0),
@@ -253,7 +255,7 @@ _LIBRARY = (
              numpy="arccos", faults=_BEYOND_ONE, range=(0.0, math.pi), harmless=(0.0,),
              vector=Vector("inverse", Adds(42))),
     _library("atan", replace(PLAIN, polars="arctan"), numpy="arctan",
-             range=(-_QUARTER, _QUARTER), vector=Vector("inverse", Adds(44))),
+             range=(-_QUARTER, _QUARTER), rises_from=-math.inf, vector=Vector("inverse", Adds(44))),
     _library("atan2", replace(PLAIN, polars="pl.arctan2({0}, {1})", glsl="atan"), numpy="arctan2",
              operands="dd", range=(-math.pi, math.pi), harmless=(1.0, 1.0), cost=Adds(60),
              vector=Vector("inverse", Adds(60))),
@@ -261,16 +263,16 @@ _LIBRARY = (
              vector=Vector("hyperbolic", Adds(60))),
     _library("cosh", PLAIN, faults="overflow", range=(0.0, math.inf), harmless=(0.0,),
              vector=Vector("hyperbolic", Adds(46))),
-    _library("tanh", PLAIN, range=(-1.0, 1.0), vector=Vector("hyperbolic", Adds(52))),
-    _library("asinh", replace(PLAIN, polars="arcsinh"), numpy="arcsinh",
+    _library("tanh", PLAIN, range=(-1.0, 1.0), rises_from=-math.inf, vector=Vector("hyperbolic", Adds(52))),
+    _library("asinh", replace(PLAIN, polars="arcsinh"), numpy="arcsinh", rises_from=-math.inf,
              vector=Vector("hyperbolic", Adds(80))),
     _library("acosh", replace(PLAIN, polars="arccosh"), numpy="arccosh", faults=(Outside("lt", 1.0),),
              harmless=(2.0,), vector=Vector("hyperbolic", Adds(70))),
     _library("atanh", replace(PLAIN, polars="arctanh"), numpy="arctanh",
              faults=(Outside("ge", 1.0, of_size=True),), harmless=(0.0,), vector=Vector("hyperbolic", Adds(70))),
-    _library("cbrt", replace(PLAIN, sqlite=ABSENT), harmless=(1.0,), vector=Vector("power", Adds(52)),
-             numba_name="np.cbrt"),
-    _library("erf", _MADE_IN_DATABASES, numpy="", range=(-1.0, 1.0),
+    _library("cbrt", replace(PLAIN, sqlite=ABSENT), rises_from=-math.inf, harmless=(1.0,),
+             vector=Vector("power", Adds(52)), numba_name="np.cbrt"),
+    _library("erf", _MADE_IN_DATABASES, numpy="", range=(-1.0, 1.0), rises_from=-math.inf,
              vector=Vector("error", Adds(80))),
     _library("erfc", _MADE_IN_DATABASES, numpy="", range=(0.0, 2.0),
              vector=Vector("error", Adds(80))),

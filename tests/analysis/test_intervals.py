@@ -210,7 +210,24 @@ def test_many_pairs_are_decided():
         # what is made of it
         ("%first = gt %x, 0.0 : b | %a = add %x, 1.0 : f8 | %second = eq %a, 0.0 : b", False),
         ("%first = gt %x, 0.0 : b | %a = mul %x, -0.5 : f8 | %b = exp %a : f8 | %second = gt %b, 2.0 : b", False),
-        ("%first = gt %x, 0.0 : b | %a = mul %x, -0.5 : f8 | %b = exp %a : f8 | %c = le %b, 2.0 : b | %second = not %c : b", None),
+        ("%first = gt %x, 0.0 : b | %a = mul %x, -0.5 : f8 | %b = exp %a : f8 | %c = le %b, 2.0 : b | %second = not %c : b", False),
+        ("%d = le %x, 0.0 : b | %first = not %d : b | %a = mul %x, -0.5 : f8 | %b = exp %a : f8 | %c = le %b, 2.0 : b | %second = not %c : b", None),
+        ("%first = gt %x, 1.0 : b | %a = log %x : f8 | %second = lt %a, 0.0 : b", False),
+        ("%first = gt %x, 1.0 : b | %a = vec_log %x : f8 | %second = lt %a, -1.0 : b", False),
+        ("%first = gt %x, -1.0 : b | %a = log %x : f8 | %second = isnan %a : b", None),
+        ("%first = gt %x, 1.0 : b | %a = fma %x, %x, 1.0 : f8 | %second = lt %a, 1.5 : b", False),
+        ("%first = isfinite %x : b | %second = isnan %x : b", False),
+        ("%first = isfinite %x : b | %second = isinf %x : b", False),
+        ("%a = isinf %x : b | %first = not %a : b | %second = isinf %x : b", False),
+        ("%a = isinf %x : b | %first = not %a : b | %second = isnan %x : b", None),
+        ("%a = isnan %x : b | %first = not %a : b | %second = isnan %x : b", False),
+        # a choice by a comparison of an arm
+        ("%c = gt %x, 5.0 : b | %a = select %c, 2.0, %x : f8 | %first = eq %y, %y : b | %second = gt %a, 5.0 : b", False),
+        ("%c = gt %x, 5.0 : b | %a = select %c, %x, 7.0 : f8 | %first = eq %y, %y : b | %second = lt %a, 5.0 : b", False),
+        # a conjunction
+        ("%first = gt %x, 0.0 : b | %a = lt %y, 1.0 : b | %b = lt %x, 0.0 : b | %second = and %a, %b : b", False),
+        ("%first = gt %x, 0.0 : b | %a = gt %y, 1.0 : b | %s = add %x, %y : f8 | %b = lt %s, 1.0 : b | %second = and %a, %b : b", False),
+        ("%first = gt %x, 0.0 : b | %a = gt %y, 1.0 : b | %s = add %x, %y : f8 | %b = lt %s, 2.0 : b | %second = and %a, %b : b", None),
         ("%first = lt %i, 10 : b | %a = sub %i, 10 : i8 | %second = eq %a, 0 : b", None),
         ("%a = and %i, 63 : i8 | %first = lt %a, 10 : b | %b = sub %a, 10 : i8 | %second = ge %b, 0 : b", False),
         # equality

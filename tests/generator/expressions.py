@@ -28,6 +28,14 @@ LIBM = ("exp", "log", "sin", "cos", "tan", "atan", "tanh", "log1p", "expm1", "as
 
 TAME = ("atan", "tanh", "erf", "cbrt", "asinh")
 
+CONFINED = (
+    *[(name, ends) for name in ("sin", "cos", "tan", "exp", "atan", "tanh", "sinh", "cosh", "expm1", "erf")
+      for ends in (("-1.571", "1.571"), ("-0.8", "0.8"), ("-20.0", "0.0"), ("0.0", "6.3"))],
+    *[(name, ends) for name in ("asin", "acos", "log1p") for ends in (("-0.9", "0.9"), ("0.0", "1.0"))],
+    *[("log", ends) for ends in (("0.5", "2.0"), ("1e-300", "1e300"), ("2.0", "100.0"))],
+)
+"""Functions, and intervals in which their vector code leaves something out."""
+
 Thunk = Callable[[], str]
 
 
@@ -124,7 +132,20 @@ class Expressions:
             choices.append((3, lambda: f"math.{self.rng.choice(LIBM if self.chance(self.wild) else TAME)}({sub(d)})"))
             choices.append((1, lambda: f"math.{self.rng.choice(('atan2', 'hypot', 'pow') if self.chance(self.wild) else ('atan2', 'hypot'))}({sub(d)}, {sub(d)})"))
             choices.append((1, lambda: f"({sub(d) if self.chance(self.wild) else f'abs({sub(d)})'} ** {self.rng.choice(('0.5', '-1.5', '3.5', sub(0)))})"))
+            choices.append((1, lambda: self.of_confined(d)))
         return self.weighted(choices + self.more_reals(d) + self.calls((FLOAT,), d))
+
+    def of_confined(self, depth: int) -> str:
+        """A function of an operand that is known to lie in an interval."""
+        name, (low, high) = self.rng.choice(CONFINED)
+        return self.rng.choice((
+            f"math.{name}(min(max({self.real(depth)}, {low}), {high}))",
+            f"math.{name}({low} + {self.real(depth)} % ({high} - {low}))",
+            f"(lambda z: math.{name}(z) if {low} <= z < {high} else z)({self.real(depth)})",
+            f"(lambda z: z if z < {low} or z > {high} else math.{name}(z))({self.real(depth)})",
+            f"(lambda z: math.exp(-z * z))({self.real(depth)})",
+            f"(lambda z: math.log(1.0 + z * z))({self.real(depth)})",
+        ))
 
     def near_twins(self, depth: int) -> str:
         """Two expressions that differ in one literal or sign, so that sharing them would be wrong."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -116,6 +116,9 @@ class Machine(Protocol):
     def chosen(self, index: Number, numbers: Sequence[float]) -> Number:
         """One of at most eight numbers, by an integer within them."""
 
+    def near(self, value: Number, function: Callable[[float], float], x: Number) -> Number:
+        """`value`, which is that rising function of x to some digits: for who computes with bounds."""
+
     def wide(self) -> Machine:
         """The machine of float64 with as many lanes."""
 
@@ -132,6 +135,9 @@ class PlainMachine:
     @property
     def scales(self) -> bool:
         return False
+
+    def near(self, value: Number, function: Callable[[float], float], x: Number) -> Number:
+        return value
 
     def scaled(self, x: Number, n: Number) -> Number:
         return np.ldexp(x, np.asarray(n).astype(np.int32))

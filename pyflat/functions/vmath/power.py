@@ -106,6 +106,7 @@ def _power(m: Machine, size: Number, y: Number) -> Number:
 def exponent_of_power(m: Machine, size: Number, y: Number) -> tuple[Number, Number, Number]:
     """y log(size) for size >= 0 as it is, and as a pair within what `exp_of_pair` takes."""
     high, low = log_pair(m, size)
+    high = m.near(high, math.log, size)
     # Infinity and nan are their own logarithms.
     high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
     # An infinite y times log 1 is no number; any large one does as well.

@@ -8,14 +8,15 @@ sqrt(x)).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
 
+from pyflat.analysis.intervals import Interval
 from pyflat.functions import libm
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.nodes import Value
+from pyflat.ir.nodes import Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.llvm import (
     F32,
@@ -47,14 +48,25 @@ def types_of(floats: FloatFormat) -> dict[Kind, ir.Type]:
     return TYPES if floats is F8 else _NARROW_TYPES
 
 
-class Lane:
-    """One value while code is emitted: the LLVM value, its kind, the emitter that it belongs to, and the number that
-    it is where that is known."""
+Ranges = Mapping[Op, Sequence[Interval]]
+"""Where the operands of operations lie, in the lanes that need them."""
 
-    __slots__ = ("emit", "kind", "known", "value")
+
+class Lane:
+    """One value while code is emitted: the LLVM value, its kind, the emitter that it belongs to, the number that it is
+    where that is known, and where it lies in the lanes that need it, where that is."""
+
+    __slots__ = ("emit", "kind", "known", "value", "within")
 
     def __init__(self, emit: Emitter, kind: Kind, value: Any, known: bool | int | float | None = None):
         self.emit, self.kind, self.value, self.known = emit, kind, value, known
+        self.within: Interval | None = None
+
+    def lying(self, within: Interval) -> Lane:
+        """The same value, which lies there for one of its users."""
+        lane = Lane(self.emit, self.kind, self.value, self.known)
+        lane.within = within
+        return lane
 
     def _with(self, other: Lane | float, on_float: str, on_int: str) -> Lane:
         b = self.emit.lift(other, self.kind)
@@ -132,17 +144,18 @@ class Emitter:
     `scalars` are the LLVM types of one lane of each kind, `types` those of a Lane's value: the same for one lane,
     vectors of them for more. `active` is the mask of the lanes that run (None: all): the others get any value.
     `symbols` are the addresses of the functions that are called, `angles` the values of which both sine and cosine are
-    wanted.
+    wanted; `ranges` say of operations where their operands lie.
     """
 
     def __init__(self, builder: ir.IRBuilder, symbols: Symbols, width: int = 1,
-                 scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None):
+                 scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None, ranges: Ranges | None = None):
         self.builder = builder
         self.symbols = symbols
         self.width = width
         self.scalars = scalars
         self.types = {kind: self.widened(scalar) for kind, scalar in scalars.items()}
         self.angles: set[Value] = set() if angles is None else angles
+        self.ranges: Ranges = {} if ranges is None else ranges
         self.active: Any = None
         self._tables: dict[Any, Any] = {}
         self._places: dict[tuple[int | str, str], Any] = {}
@@ -160,7 +173,7 @@ class Emitter:
 
     def short_ints(self) -> Emitter:
         """The same with int lanes of 32 bits."""
-        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32}, self.angles)
+        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32}, self.angles, self.ranges)
 
     def widely(self, compute: Callable[..., Lane], *args: Lane) -> Lane:
         """`compute` of an emitter of float64 and the widened operands; a float result is rounded to float32."""
@@ -174,7 +187,8 @@ class Emitter:
     def _widened(self, wide: Emitter, arg: Lane) -> Lane:
         if arg.kind is not FLOAT or arg.known is not None:
             return Lane(wide, arg.kind, arg.value, arg.known) if arg.kind is not FLOAT else wide.const(FLOAT, arg.known)
-        return Lane(wide, FLOAT, self.builder.fpext(arg.value, wide.types[FLOAT]))
+        lane = Lane(wide, FLOAT, self.builder.fpext(arg.value, wide.types[FLOAT]))
+        return lane if arg.within is None else lane.lying(arg.within)
 
     def widened(self, scalar: ir.Type) -> ir.Type:
         return scalar if self.width == 1 else ir.VectorType(scalar, self.width)

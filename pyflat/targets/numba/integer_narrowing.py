@@ -10,10 +10,9 @@ An operation on 32-bit lanes takes half a register where floats are float64, and
 float32; a product of 64-bit lanes takes several instructions on most processors. Bits of results do not change: who
 needs 64 bits extends an exact value, and nothing needs more of a low one.
 
-What is exact, intervals say (`analysis.intervals`), around loops by iteration to a fixed point with widening, where a
-counter stays near its limit. What is low, the users say: the low bits of + - * << and bitwise operations come from
-the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold any numbers, in 32
-bits others than in 64, and nothing looks at them.
+What is exact, intervals say (`loop_intervals`). What is low, the users say: the low bits of + - * << and bitwise
+operations come from the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold
+any numbers, in 32 bits others than in 64, and nothing looks at them.
 
 Values that hang together in operations are narrowed together or not at all: if what their operations save is more than
 what conversions at the border cost.
@@ -25,14 +24,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
 
-from pyflat.analysis.intervals import ANY_INT, Interval, Intervals
+from pyflat.analysis.intervals import Interval
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
 from pyflat.ir.ops import COMPARISONS
-from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
+from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.costs import cost_of
-from pyflat.targets.numba.loop_variance import counters
+from pyflat.targets.numba.loop_intervals import intervals_of_ints
 
 LEAST_GAIN = 3.0
 """Adds of a register that narrowing has to save more than, for values that hang together: less is not seen."""
@@ -40,8 +39,8 @@ LEAST_GAIN = 3.0
 TRIPS = 8.0
 """How often a loop is assumed to run, for that sum."""
 
-MOST_OPERATIONS, MOST_WALKS = 20_000, 40
-"""Beyond either nothing is narrowed: it takes too long to find out."""
+MOST_OPERATIONS = 20_000
+"""Beyond it nothing is narrowed: it takes too long to find out."""
 
 _LOWEST, _HIGHEST, _LIMIT = -(2**31), 2**31 - 1, 2**32
 
@@ -77,7 +76,7 @@ def narrow_ints(items: Sequence[Item], results: Sequence[Value], width: int, flo
     program = _Program(items, results)
     if len(program.order) > MOST_OPERATIONS or not any(value.kind is INT for value in program.order):
         return IntegerNarrowing()
-    known = _facts(items, floats)
+    known = intervals_of_ints(items, floats)
     if known is None:
         return IntegerNarrowing()
     exact = {value: _form_of(interval) for value, interval in known.items()}
@@ -96,97 +95,6 @@ def _form_of(interval: Interval) -> Form:
     if interval.low >= 0 and interval.high < _LIMIT:
         form |= Form.UNSIGNED
     return form
-
-
-def _facts(items: Sequence[Item], floats: FloatFormat) -> dict[Value, Interval] | None:
-    """Between which numbers each int lies in the lanes that compute it; None where that does not settle."""
-    walk = _Walk(floats)
-    for number in range(MOST_WALKS):
-        walk.known = Intervals(floats=floats)
-        walk.facts, walk.settled, walk.widen = {}, True, number > 1
-        walk.note(items)
-        if walk.settled:
-            return walk.facts
-    return None
-
-
-class _Walk:
-    """Walks over a list again and again: `carried` are what loop parameters have been so far, and grow."""
-
-    def __init__(self, floats: FloatFormat):
-        self.known = Intervals(floats=floats)
-        self.facts: dict[Value, Interval] = {}
-        self.carried: dict[Param, Interval] = {}
-        self.settled, self.widen = True, False
-
-    def note(self, items: Sequence[Item]) -> None:
-        for item in items:
-            match item:
-                case Block():
-                    for op in item.ops:
-                        self.known.note(op)
-                        self._keep(op)
-                case Loop():
-                    self._loop(item)
-
-    def _keep(self, value: Value) -> None:
-        if value.kind is INT:
-            self.facts[value] = self.known.of(value)
-
-    def _of(self, value: Value) -> Interval:
-        return Interval(0, 0) if isinstance(value, Const) and value.value is None else self.known.of(value)
-
-    def _loop(self, loop: Loop) -> None:
-        parts = take_apart(loop)
-        inits = {param: self._of(init) for param, init in zip(loop.params, loop.inits, strict=True)}
-        bounds = self._bounds(loop, inits)
-        for param in loop.params:
-            if param.kind is INT:
-                self._grow(param, inits[param])
-                if param in bounds:
-                    self._grow(param, bounds[param])
-                self.known.narrow(param, self.carried[param])
-                self._keep(param)
-        self.note(parts.header)
-        before = self.known.assume(parts.go)
-        self.note(parts.rest)
-        following = [self._of(value) for value in parts.next]
-        self.known.restore(before)
-        for param, interval in zip(loop.params, following, strict=True):
-            if param.kind is INT and param not in bounds:
-                self._grow(param, interval)
-        for result, value in zip(loop.results, parts.leave, strict=True):
-            if result.kind is INT:
-                self.known.narrow(result, self._of(value))
-                self._keep(result)
-
-    def _bounds(self, loop: Loop, inits: Mapping[Param, Interval]) -> dict[Param, Interval]:
-        """Where counters stay: the test sees them in the trip that ends the loop, or in the one before."""
-        found: dict[Param, Interval] = {}
-        for counter, limit, step in counters(loop):
-            init, end = inits[counter], self.known.of(limit)
-            if step > 0:
-                bound = Interval(init.low, max(init.high + step, end.high + 2 * step))
-            else:
-                bound = Interval(min(init.low + step, end.low + 2 * step), init.high)
-            other = found.get(counter, ANY_INT)
-            bound = Interval(max(bound.low, other.low), min(bound.high, other.high))
-            if bound.low >= INT_MIN and bound.high <= INT_MAX:
-                found[counter] = bound
-        return found
-
-    def _grow(self, param: Param, interval: Interval) -> None:
-        """The parameter may be in `interval` too."""
-        before = self.carried.get(param)
-        if before is None:
-            self.carried[param] = interval
-        elif interval.low < before.low or interval.high > before.high:
-            self.settled = False
-            low, high = min(before.low, interval.low), max(before.high, interval.high)
-            if self.widen:
-                low = low if low == before.low else next(x for x in (0, _LOWEST, INT_MIN) if x <= low)
-                high = high if high == before.high else next(x for x in (_HIGHEST, _LIMIT - 1, INT_MAX) if x >= high)
-            self.carried[param] = Interval(low, high)
 
 
 # --- what can be narrowed

@@ -32,17 +32,19 @@ from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
-from pyflat.targets.numba.emitter import Emitter, Lane, size_of, types_of
+from pyflat.targets.numba.emitter import Emitter, Lane, Ranges, size_of, types_of
 from pyflat.targets.numba.feed import SLOT
 from pyflat.targets.numba.feed_calls import Wanted, write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
-from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.library import is_vector_function, library_function
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.loop_variance import suspect_values
 from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba.operand_ranges import operand_ranges
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
 from pyflat.targets.numba.symbols import Symbols
+from pyflat.targets.numba.vector_math import is_without_branch
 
 ENTRY = "kernel"
 
@@ -67,6 +69,10 @@ class Kernel:
     @cached_property
     def size(self) -> int:
         return sum(1 for _ in all_ops(list(self.items)))
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        return ranges_of(self)
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -101,6 +107,10 @@ MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
 """The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
 and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is
 expensive, where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
+SHORT = 40.0
+"""Adds of a function whose branch is left out, for operands in an interval, up to which it counts among these: sine
+and cosine, by which distances on the earth become another 1.08 to 1.17 times as fast, and not the tangent, whose chains
+four registers do not hold (0.72)."""
 MANY_ARMS = 4
 """With so many arms few lanes run together: where none takes any, the tests are what counts, and where one lane in a
 hundred does, two registers were 1.4 times as fast as four on a Zen 4."""
@@ -142,14 +152,16 @@ def _arms(kernel: Kernel, vector_bytes: int) -> int:
 
 def _mostly_functions(kernel: Kernel) -> bool:
     costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
-    return sum(costs[op] for op in costs if _gains_by_many(op)) > MOSTLY * sum(costs.values())
+    return sum(costs[op] for op in costs if _gains_by_many(kernel, op)) > MOSTLY * sum(costs.values())
 
 
-def _gains_by_many(op: Op) -> bool:
+def _gains_by_many(kernel: Kernel, op: Op) -> bool:
     """A function without a branch, one whose branch lanes take so seldom that they had better take it together, or one
     that is called once for all lanes."""
     if op.opcode in VECTOR:
-        return TABLE[op.opcode.removeprefix("vec_")].far is None
+        name, within = op.opcode.removeprefix("vec_"), kernel.ranges.get(op, ())
+        return TABLE[name].far is None or (
+            cost_of(op, 1) <= SHORT and is_without_branch(name, within, types_of(kernel.floats)[FLOAT]))
     return op.opcode in NUMPY_LOOPS or library_function(op) is not None
 
 
@@ -225,6 +237,13 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
         alone = lanes("lanes")
         return fed(alone.write(inner, narrowed, None), alone.wanted)
     return write_choice(fed(plain), fed(other), shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL))
+
+
+def ranges_of(kernel: Kernel) -> Ranges:
+    """Where the operands of elementary functions lie that have vector code."""
+    if kernel.size > LARGE:
+        return {}
+    return operand_ranges(kernel.items, kernel.results, kernel.suspect, kernel.floats, is_vector_function)
 
 
 def narrowed_of(kernel: Kernel, shape: Shape) -> IntegerNarrowing:
@@ -303,7 +322,7 @@ class _Lanes:
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats))
+        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats), ranges=kernel.ranges)
         self.wanted: dict[int, Wanted] = {}
         """Operands that no lane reads where conditions of uniform values say so, by their number."""
 
@@ -435,7 +454,7 @@ class _Entry:
         self.kernel, self.uniform = kernel, uniform
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats))
+        self.emitter = Emitter(self.builder, symbols, 1, types_of(kernel.floats), ranges=kernel.ranges)
 
     def write(self, hoisted: list[Item], shared: list[Value], lanes: ir.Function) -> None:
         builder, kernel = self.builder, self.kernel

@@ -9,6 +9,7 @@ from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import VECTOR
 
 
 def has_library_vectors() -> bool:
@@ -37,6 +38,11 @@ def _named(op: Op) -> str:
     if isinstance(exponent, Const) and exponent.value is not None and not isinstance(op.args[0], Const):
         return glibc.POWERS.get(float(exponent.value), op.opcode)
     return op.opcode
+
+
+def is_vector_function(op: Op) -> bool:
+    """Whether vector code computes an operation, within 2 ulp or with the C library's bits."""
+    return op.opcode in VECTOR or op.opcode in exact.TABLE
 
 
 def float32_function(op: Op) -> LibraryFunction | None:

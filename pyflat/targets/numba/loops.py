@@ -151,10 +151,12 @@ class Gang:
     def __init__(self, emitter: Emitter, registers: int, interrupts: Interrupts | None, shared: dict[Value, Lane],
                  suspects: set[Value], outside: set[Value], narrowed: IntegerNarrowing):
         self.emitter, self.short, self.narrowed = emitter, emitter.short_ints(), narrowed
-        self.scalars = emitter if emitter.width == 1 else Emitter(emitter.builder, emitter.symbols, 1, emitter.scalars)
+        self.scalars = emitter if emitter.width == 1 else Emitter(
+            emitter.builder, emitter.symbols, 1, emitter.scalars, ranges=emitter.ranges)
         self.registers = range(registers)
         self.together = None if registers & (registers - 1) or registers == 1 or emitter.width == 1 else \
-            Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars, emitter.angles)
+            Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars, emitter.angles,
+                    emitter.ranges)
         """Writes for all registers at once."""
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}

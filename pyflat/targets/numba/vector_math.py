@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
+from pyflat.analysis.ranged_machine import Special, special
+from pyflat.analysis.ranges import Interval
 from pyflat.functions import libm, vmath
 from pyflat.functions.vmath import exact, power
 from pyflat.functions.vmath.exact import trigonometric
@@ -27,6 +29,10 @@ from pyflat.targets.numba.table_rows import permuted, read_rows
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.emitter import Emitter
+
+
+Within = Sequence[Interval]
+"""Where the operands of a function lie in the lanes that need it; empty where nothing is known."""
 
 
 def _constant(type_: ir.Type, number: float) -> ir.Constant:
@@ -151,6 +157,9 @@ class _LlvmMachine:
     def copysign(self, x: Number, sign: Number) -> Number:
         return self._intrinsic("copysign", x, sign)
 
+    def near(self, value: Number, function: Callable[[float], float], x: Number) -> Number:
+        return value
+
     @property
     def scales(self) -> bool:
         return isinstance(self._float, ir.VectorType) and self._bits() % 512 == 0 and processor().vector_bytes == 64
@@ -202,30 +211,57 @@ def _format(real: ir.Type) -> Format:
     return {F64: F8, F32: F4}[_element(real)]
 
 
-def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type) -> ir.Function:
+def _special(algorithm: Callable[..., Any], real: ir.Type, within: Within, name: str) -> Special:
+    """The algorithm of a function for operands in these intervals."""
+    if not within:
+        return Special(algorithm)
+    machine = _LlvmMachine(real, ir.IRBuilder())
+    return special(algorithm, tuple(within), _nans(name, within), format=machine.format, scales=machine.scales)
+
+
+def is_without_branch(name: str, within: Within, real: ir.Type) -> bool:
+    """Whether the vector function `name` reaches all operands of these intervals."""
+    far = vmath.TABLE[name].far
+    return far is None or _special(far, real, within, name).never == (True,)
+
+
+def _nans(name: str, within: Within) -> tuple[bool, ...]:
+    """Of which operand a nan gives nan."""
+    if name == "pow" and len(within) == 2:  # else the exponent is a literal, and not 0
+        x, y = within
+        return not y.has(0.0), not x.has(1.0)
+    return tuple([name != _OUTSIDE] * len(within))
+
+
+_OUTSIDE = "not_ordinary"
+"""No function, but where one cannot be."""
+
+
+def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type, within: Within = ()) -> ir.Function:
     """The module's function pyflat.vec_<name> on numbers of the type `real`: double, float or a vector of them."""
-    symbol = f"pyflat.vec_{row.name}.{suffix(real)}"
+    algorithm = _special(row.algorithm, real, within, row.name)
+    symbol = f"pyflat.vec_{row.name}{algorithm.name}.{suffix(real)}"
     known = module.globals.get(symbol)
     if known is not None:
         return known
     function = _inlined(module, ir.FunctionType(real, [real] * row.operands), symbol)
     builder = ir.IRBuilder(function.append_basic_block())
-    result = row.algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
+    result = algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
     builder.ret(result.value)
     return function
 
 
-def emit_vector(builder: ir.IRBuilder, name: str, *args: Any) -> Any:
+def emit_vector(builder: ir.IRBuilder, name: str, *args: Any, within: Within = ()) -> Any:
     """Emit the vector function `name` of LLVM values: right but where it is `far` (see `vmath.VectorFunction`)."""
-    return builder.call(function_of(builder.module, vmath.TABLE[name], args[0].type), list(args))
+    return builder.call(function_of(builder.module, vmath.TABLE[name], args[0].type, within), list(args))
 
 
-def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
+def emit_everywhere(e: Emitter, name: str, *args: Any, within: Within = ()) -> Any:
     """Emit the vector function `name` of values of `e`'s lanes; a branch, taken where some lane is far, calls the
     function with CPython's bits: vector code that leaves no lane out, where there is such, or lane by lane."""
+    quick = emit_vector(e.builder, name, *args, within=within)
     far = vmath.TABLE[name].far
-    quick = emit_vector(e.builder, name, *args)
-    if far is None:
+    if far is None or is_without_branch(name, within, args[0].type):
         return quick
     distant = far(_LlvmMachine(args[0].type, e.builder), *[_Value(e.builder, x) for x in args]).value
     row = exact.kernel_for(name) if e.width > 1 and multiplies_and_adds() else None
@@ -236,11 +272,13 @@ def emit_everywhere(e: Emitter, name: str, *args: Any) -> Any:
         mask, e.builder.call(_exact_function(e, row, args[0].type), list(args)), quick))
 
 
-def emit_power(e: Emitter, x: Any, y: Any, known: float) -> Any:
+def emit_power(e: Emitter, x: Any, y: Any, known: float, within: Within = ()) -> Any:
     """x**y for a finite literal y, the number `known`: in line for normal positive numbers; for others, which are rare,
     the whole function is called."""
     builder, machine = e.builder, _LlvmMachine(x.type, e.builder)
     quick = power.ordinary_pow(machine, _Value(builder, x), known).value
+    if _special(power.not_ordinary, x.type, within[:1], _OUTSIDE).never == (True,):
+        return quick
     mask = e.masked(power.not_ordinary(machine, _Value(builder, x)).value)
     whole = _out_of_line(builder.module, vmath.TABLE["pow"], x.type)
     return e.where_any(mask, quick, lambda: builder.select(mask, builder.call(whole, [x, y]), quick))
@@ -256,7 +294,7 @@ def _exact_function(e: Emitter, row: LibraryFunction, real: ir.Type) -> ir.Funct
     wide = ir.VectorType(F64, real.count)
 
     def emit(builder: ir.IRBuilder, *args: Any) -> Any:
-        told = _told_function(builder.module, row, wide, e.symbols)
+        told = _told_function(builder.module, Special(row.algorithm), row.operands, wide, e.symbols)
         widened = args if real == wide else [builder.fpext(x, wide) for x in args]
         value = builder.extract_value(builder.call(told, widened), 0)
         return value if real == wide else builder.fptrunc(value, real)
@@ -279,46 +317,54 @@ def _rare(module: ir.Module, name: str, real: ir.Type, operands: int, emit: Call
     return function
 
 
-def emit_library(e: Emitter, name: str, *args: Any) -> Any:
+def emit_library(e: Emitter, name: str, *args: Any, within: Within = ()) -> Any:
     """Emit a function with the C library's bits; a branch, taken where a lane is doubtful, calls the C library's
     function for those lanes."""
     row = exact.kernel_for(name)
     assert row is not None
-    return emit_told(e, row, *args)
+    return emit_told(e, row, *args, within=within)
 
 
-def emit_told(e: Emitter, row: LibraryFunction, *args: Any) -> Any:
+def emit_told(e: Emitter, row: LibraryFunction, *args: Any, within: Within = ()) -> Any:
     """The same for a row of a table of such functions."""
-    builder = e.builder
+    builder, real = e.builder, args[0].type
     operands = args[: row.operands]
-    told = builder.call(_told_function(builder.module, row, args[0].type, e.symbols), operands)
+    algorithm = _special(row.algorithm, real, within[: row.operands], row.name)
+    told = builder.call(_told_function(builder.module, algorithm, row.operands, real, e.symbols), operands)
     value, doubtful = (builder.extract_value(told, k) for k in range(2))
-    return value if row.total else _unless_called(e, row.name, operands, doubtful, value, row.exponent)
+    if row.total or algorithm.never[1:] == (True,):
+        return value
+    return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
 
 
-def emit_of_pair(e: Emitter, name: str, place: int, x: Any) -> Any:
+def emit_of_pair(e: Emitter, name: str, place: int, x: Any, within: Within = ()) -> Any:
     """The same for the sine (0) or the cosine (1) of an angle of which both are wanted. Each is one call of a function
     for both, which depends on nothing but the angle: LLVM keeps one of the calls."""
     builder = e.builder
     prototype = ir.LiteralStructType([x.type, x.type, _truth(x.type)])
-    both = _function_of(builder.module, trigonometric.sin_and_cos, 1, prototype, x.type, e.symbols)
+    algorithm = _special(trigonometric.sin_and_cos, x.type, within, name)
+    both = _function_of(builder.module, algorithm, 1, prototype, x.type, e.symbols)
     told = builder.call(both, [x])
-    return _unless_called(e, name, [x], builder.extract_value(told, 2), builder.extract_value(told, place))
+    value = builder.extract_value(told, place)
+    if algorithm.never[2:] == (True,):
+        return value
+    return _unless_called(e, name, [x], builder.extract_value(told, 2), value)
 
 
-def _told_function(module: ir.Module, row: LibraryFunction, real: ir.Type, symbols: dict[str, int]) -> ir.Function:
+def _told_function(module: ir.Module, algorithm: Special, operands: int, real: ir.Type, symbols: dict[str, int]
+                   ) -> ir.Function:
     """The module's function with the C library's bits on numbers of the type `real`: a value, and whether it is
     doubtful."""
-    return _function_of(module, row.algorithm, row.operands, ir.LiteralStructType([real, _truth(real)]), real, symbols)
+    return _function_of(module, algorithm, operands, ir.LiteralStructType([real, _truth(real)]), real, symbols)
 
 
 def _truth(real: ir.Type) -> ir.Type:
     return ir.VectorType(I1, real.count) if isinstance(real, ir.VectorType) else I1
 
 
-def _function_of(module: ir.Module, algorithm: Callable[..., Sequence[Number]], operands: int, results: Any,
-                 real: ir.Type, symbols: dict[str, int]) -> ir.Function:
-    symbol = f"pyflat.told_{algorithm.__name__}.{suffix(real)}"
+def _function_of(module: ir.Module, algorithm: Special, operands: int, results: Any, real: ir.Type,
+                 symbols: dict[str, int]) -> ir.Function:
+    symbol = f"pyflat.told_{algorithm.algorithm.__name__}{algorithm.name}.{suffix(real)}"
     known = module.globals.get(symbol)
     if known is not None:
         return known

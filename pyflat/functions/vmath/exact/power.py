@@ -58,6 +58,7 @@ def pow(m: Machine, x: Number, y: Number) -> Told:
     """pow(x, y)."""
     size = m.abs(x)
     high, low = log_pair(m, size)
+    high = m.near(high, math.log, size)
     # Infinity and nan are their own logarithms; an infinite y times log 1 is no number, any large one does as well.
     high = m.select(m.equal(size, 0.0), -math.inf, m.select(size < math.inf, high, size))
     weight = clamped(m, y, -(2.0**100), 2.0**100)
