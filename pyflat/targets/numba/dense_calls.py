@@ -1,12 +1,13 @@
-"""Calls of a twin's kernel with dense arrays of one shape and numbers, without NumPy's ufunc around it.
+"""Calls of a twin's kernel with arrays of one shape and numbers, without NumPy's ufunc around it.
 
     call(array or number for each operand..., out or None)  ->  the result, or a tuple of results
                                                                NotImplemented: the arguments are others
                                                                Ellipsis: lanes are suspect, or a signal has come
 
-One machine function serves all kernels: it looks whether all arrays have the dtypes of a table, lie dense in the same
-order of axes and have one shape, makes the results with NumPy's own allocation, and runs the kernel once, on all lanes.
-It takes a third of the time that NumPy takes for a ufunc and Python for asking an array for its dtype and shape.
+One machine function serves all kernels: it looks whether all arrays have the dtypes of a table and one shape, have one
+axis, or lie dense in the same order of axes, makes the results with NumPy's own allocation, and runs the kernel once,
+on all lanes. It takes a third of the time that NumPy takes for a ufunc and Python for asking an array for its dtype and
+shape.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from pyflat.targets.numba.python_objects import (
     RANK,
     RAW,
     SHAPE,
+    STRIDES,
     TRUTH,
     TYPE,
     VAIN,
@@ -69,8 +71,8 @@ _NUMBERS = {float: (RAW, "f8"), np.float64: (RAW, "f8"), int: (INTEGER, "i8"), n
 def dense_call(kernel: int, state: int, operands: Sequence[tuple[type | None, np.dtype[Any]]],
                results: Sequence[np.dtype[Any]], most: int, kept: object) -> Later | None:
     """The kernel at an address as a function of its operands, which are scalars of a type or (None) arrays of a dtype
-    with `most` elements at most, and of the array for its result. None where a scalar would be converted, where there
-    is no array, and in a Python that is laid out differently."""
+    with `most` elements at most and one stride, and of the array for its result. None where a scalar would be
+    converted, where there is no array, and in a Python that is laid out differently."""
     if not supported() or all(cls is not None for cls, _ in operands):
         return None
     words, objects = [], []
@@ -171,9 +173,14 @@ class _Writer(ObjectWriter):
         b = self.b
         self._need(self._equal(self._field(given, TYPE, I64), self._word(NDARRAY)))
         self._need(self._equal(self._field(given, DESCR, I64), self._word(OBJECT, known)))
-        b.store(b.and_(self._load(self.flags, I32), self._field(given, ARRAY_FLAGS, I32)), self.flags)
+        row = self._equal(self._rank(given), i64(1))
+        dense = b.select(row, ir.Constant(I32, C_ORDER | FORTRAN), ir.Constant(I32, 0))
+        flags = b.or_(self._field(given, ARRAY_FLAGS, I32), dense)
+        b.store(b.and_(self._load(self.flags, I32), flags), self.flags)
         b.store(self._field(given, DATA, I64), self._behind(self.places, k))
         b.store(self._word(BYTES, known), self._behind(self.steps, k))
+        with b.if_then(row):
+            b.store(self._load(self._field(given, STRIDES, POINTER)), self._behind(self.steps, k))
         with b.if_else(self._is_set(self._load(self.first))) as (another, first):
             with another:
                 self._need_same_shape(given)
@@ -237,9 +244,12 @@ class _Writer(ObjectWriter):
         self._place(i64(0), out, known)
         start, size = self._field(out, DATA, I64), b.mul(self._load(self.lanes), self._word(BYTES, known))
         with counted(b, self.operands, rolled=True) as k:
-            length = b.mul(self._load(self.lanes), self._load(self._behind(self.steps, k)))
-            with b.if_then(self._is_set(length)):
-                self._need(self._are_apart(start, size, self._load(self._behind(self.places, k)), length))
+            step, item = self._load(self._behind(self.steps, k)), self._word(BYTES, self._known(k))
+            span = b.mul(step, b.sub(self._load(self.lanes), i64(1)))
+            back = b.icmp_signed("<", span, i64(0))
+            first = b.add(self._load(self._behind(self.places, k)), b.select(back, span, i64(0)))
+            length = b.add(item, b.select(back, b.neg(span), span))
+            self._need(self._are_apart(start, size, first, length))
 
     # --- the kernel
     def _run(self) -> None:

@@ -94,12 +94,21 @@ def test_dense_arrays(shape, order, taken):
         assert twin(xs, ys).strides == found.strides
 
 
+@pytest.mark.parametrize("args", [
+    (XS[::2], YS[::2]), (XS[::-1], YS), (XS[::-3], YS[::3]), (np.broadcast_to(1.0, 103), YS),
+    (np.arange(12.0).reshape(4, 3)[:, 1], np.arange(4.0)), (XS[50:51:2], YS[:1])])
+def test_rows_with_gaps(args, taken):
+    twin = planned(curve, XS, YS)
+    found = twin(*args)
+    assert is_made(taken) and same_bits(found, reference(curve, *args)) and found.flags.c_contiguous
+
+
 def strided():
     return [
-        (XS[::2], YS[::2]), (XS[::-1], YS), (XS, 2.0 * YS.reshape(-1, 1)), (XS.reshape(1, -1), YS), (XS, np.float64(0.5)),
-        (np.asfortranarray(np.ones((3, 4))), np.ones((3, 4))), (XS[:0], YS[:0]), (np.array(1.5), np.array(0.5)),
+        (np.arange(24.0).reshape(4, 6)[:, ::2], np.full((4, 3), 7.5)), (XS, 2.0 * YS.reshape(-1, 1)), (XS.reshape(1, -1), YS), (XS, np.float64(0.5)),
+        (np.asfortranarray(np.arange(12.0).reshape(3, 4)), np.full((3, 4), 5.5)), (XS[:0], YS[:0]), (np.array(1.5), np.array(0.5)),
         (XS.astype(">f8"), YS), (XS.astype(np.float32), YS), (np.frombuffer(b"\0" * 25, offset=1), np.ones(3)),
-        (XS, YS[:1]), (XS[:1], YS[:1]), (np.broadcast_to(1.0, 5), np.ones(5)),
+        (XS, YS[:1]),
     ]
 
 
@@ -183,6 +192,19 @@ def test_out(taken):
                 twin(XS, YS, out=other)
         else:
             assert twin(XS, YS, out=other) is other and same_bits(expected, other)
+
+
+@pytest.mark.parametrize("step", [1, 2, -1, -2])
+@pytest.mark.parametrize("place", range(-2, 5))
+def test_out_beside_operands_with_gaps(step, place, taken):
+    """Where they share memory the results are those of arguments that stay as they are."""
+    memory = np.zeros(24)
+    xs = memory[8:16][::step]
+    xs[:] = np.arange(len(xs)) - 2.5
+    out, ys = memory[8 + 2 * place:][: len(xs)], np.arange(len(xs)) * 0.5
+    twin, expected = planned(curve, XS, YS), reference(curve, xs.copy(), ys)
+    assert same_bits(twin(xs, ys, out=out).copy(), expected)
+    assert (taken[-1] is NotImplemented) is np.may_share_memory(xs, out)
 
 
 @pytest.mark.parametrize("shift", [0, 1, -1])
