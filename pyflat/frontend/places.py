@@ -1,8 +1,8 @@
 """Where the nodes of a LibCST tree stand in its text, found while the tree writes that text.
 
 LibCST's own provider makes three objects for each node and looks for line ends in each token. Here a place is one
-number, the offsets of its first and last character, and becomes lines and columns when it is asked for; spaces,
-operators and commas, which nothing asks for, have none.
+number, the offsets of its first and last character, and becomes lines and columns when it is asked for; spaces
+and operators, which nothing asks for, have none.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ Range = tuple[int, int, int, int]
 _ENDS = re.compile(r"\r\n?|\n")
 _SHIFT = 40
 _MASK = (1 << _SHIFT) - 1
-_PUNCTUATION = (
-    cst.BaseParenthesizableWhitespace, cst.BaseBinaryOp, cst.BaseUnaryOp, cst.BaseBooleanOp, cst.BaseCompOp,
-    cst.BaseAugOp,
-    cst.AssignEqual, cst.Colon, cst.Comma, cst.Comment, cst.Dot, cst.EmptyLine, cst.LeftParen, cst.LeftSquareBracket,
-    cst.Newline, cst.RightParen, cst.RightSquareBracket, cst.Semicolon, cst.TrailingWhitespace)
+_SMALL = (cst.BaseParenthesizableWhitespace, cst.BaseBinaryOp, cst.BaseUnaryOp, cst.BaseBooleanOp, cst.BaseCompOp,
+          cst.BaseAugOp, cst.AssignEqual, cst.Comment, cst.EmptyLine, cst.Newline, cst.TrailingWhitespace)
+"""Nodes that nothing asks for, and at which no other one ends: a bracket may be the end of an import."""
 _WITHOUT_PLACE = frozenset(
-    cls for cls in vars(cst).values() if isinstance(cls, type) and issubclass(cls, _PUNCTUATION))
+    cls for cls in vars(cst).values() if isinstance(cls, type) and issubclass(cls, _SMALL))
 
 
 class Places:
