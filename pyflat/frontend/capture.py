@@ -16,17 +16,16 @@ import textwrap
 import tokenize
 import types
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, PositionProvider
-from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 from pyflat.errors import FlattenError, Span, refuse
-from pyflat.frontend import blocks, nesting, recompiled, spelling
+from pyflat.frontend import blocks, nesting, pieces, recompiled, spelling
 from pyflat.frontend.blocks import Found
+from pyflat.frontend.places import Places, written
 from pyflat.ir.recursion import too_deep
 
 Tree = cst.FunctionDef | cst.Lambda
@@ -50,7 +49,7 @@ class Captured:
     """The local names, as its code has them."""
     _shift: int = 0
     """What is to be added to a line of the parsed text."""
-    _positions: Mapping[cst.CSTNode, CodeRange] = field(default_factory=dict, repr=False)
+    _places: Places | None = field(default=None, repr=False)
     _spans: dict[int, Span] = field(default_factory=dict, repr=False)
     """By identity, of nodes that have a position, which live as long: LibCST's nodes are slow to hash."""
     _found: dict[tuple[Callable[[Any], Any], int], tuple[cst.CSTNode, Any]] = field(default_factory=dict, repr=False)
@@ -66,10 +65,10 @@ class Captured:
 
     def span(self, node: cst.CSTNode) -> Span | None:
         found = self._spans.get(id(node))
-        if found is None and (place := self._positions.get(node)) is not None:
+        if found is None and self._places is not None and (place := self._places.of(node)) is not None:
+            line, column, end_line, end_column = place
             found = self._spans[id(node)] = Span(
-                self.file, place.start.line + self._shift, place.start.column,
-                place.end.line + self._shift, place.end.column)
+                self.file, line + self._shift, column, end_line + self._shift, end_column)
         return found
 
 
@@ -219,8 +218,7 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
     else:
         above, own = int(blocks.is_indented(found.text)), found.text
         text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
-    _check_nesting(code, text, found.first_line - 1 - above)
-    module, positions, written = _parsed(code, text)
+    module, places, spelled = _parsed(code, text, _pieces(code, text, found.first_line - 1 - above))
     tree = _find(module, is_lambda)
     if tree is None:
         raise _unparsed(code)
@@ -228,57 +226,42 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
     around = recompiled.classes_around(code)
     altered = spelling.name_as_python(module, text, around[-1] if around else None)
     if altered:
-        written = module.code
-    if altered or written != text:
-        const_eval = written.partition("\n")[2] if above and not is_lambda else written
+        spelled = module.code
+    if altered or spelled != text:
+        const_eval = spelled.partition("\n")[2] if above and not is_lambda else spelled
         if not recompiled.means_the_same(code, own, const_eval):
             raise _unparsed(code)
     return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
-                    frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, positions)
+                    frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, places)
 
 
 _NOT_PARSED = (cst.ParserSyntaxError, cst.CSTValidationError, TypeError)
 """TypeError comes from LibCST's own checks, of a lambda between brackets."""
 
 
-Positions = Mapping[cst.CSTNode, CodeRange]
-
-
-def _parsed(code: types.CodeType, text: str) -> tuple[cst.Module, Positions, str]:
+def _parsed(code: types.CodeType, text: str, parts: Sequence[str]) -> tuple[cst.Module, Places, str]:
     """The tree, the places of its nodes in the text, and the text of the tree. LibCST is stricter about spaces than
     Python is."""
     try:
-        return (module := nesting.parse_module(text)), *_written(module)
+        return (module := pieces.parse(parts)), *written(module, {})
     except _NOT_PARSED:
         pass
     try:
         text, inserted = spelling.spaced(text)
-        module = nesting.parse_module(text)
+        module = pieces.parse([text])
     except (SyntaxError, tokenize.TokenError, *_NOT_PARSED):
         raise _unparsed(code) from None
-    places, written = _written(module)
-    return module, {node: spelling.without_spaces(place, inserted) for node, place in places.items()}, written
+    return module, *written(module, inserted)
 
 
-def _written(module: cst.Module) -> tuple[Positions, str]:
-    """The places of the nodes and the text, in one walk of the tree: LibCST's own functions take one for each."""
-    provider = PositionProvider()
-    state = PositionProvidingCodegenState(module.default_indent, module.default_newline, provider)
-    try:
-        module._codegen(state)
-        return cast(Positions, provider._computed), "".join(state.tokens)
-    except KeyError as error:  # what a RecursionError becomes inside of LibCST, once for each level
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, RecursionError):
-            cause = cause.__context__
-        raise cause or error from None
-
-
-def _check_nesting(code: types.CodeType, text: str, shift: int) -> None:
-    place = nesting.too_deep(text)
-    if place is not None:
-        raise too_deep(f"{code.co_name} nests more than {nesting.MAX_NESTING:,} levels deep here", Span(
-            code.co_filename, place.line + shift, place.column, place.end_line + shift, place.end_column))
+def _pieces(code: types.CodeType, text: str, shift: int) -> list[str]:
+    found = []
+    for piece, place in pieces.cut(text):
+        if place is not None:
+            raise too_deep(f"{code.co_name} nests more than {nesting.MAX_NESTING:,} levels deep here", Span(
+                code.co_filename, place.line + shift, place.column, place.end_line + shift, place.end_column))
+        found.append(piece)
+    return found
 
 
 def _unparsed(code: types.CodeType) -> FlattenError:
@@ -303,4 +286,4 @@ def nested(outer: Captured, tree: Tree) -> Captured:
     """A function defined inside `outer`: shares its module and positions."""
     name = tree.name.value if isinstance(tree, cst.FunctionDef) else "<lambda>"
     return Captured(name, outer.file, outer.first_line, outer.module.code_for_node(tree), tree, outer.module, name,
-                    frozenset(), outer._shift, outer._positions)
+                    frozenset(), outer._shift, outer._places)

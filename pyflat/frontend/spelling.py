@@ -16,7 +16,6 @@ from bisect import bisect_right
 from collections.abc import Mapping
 
 import libcst as cst
-from libcst.metadata import CodePosition, CodeRange
 
 Inserted = Mapping[int, list[int]]
 """Line -> the columns of the original text before which a space was put."""
@@ -50,15 +49,10 @@ def _with_spaces(line: str, columns: list[int], is_start: bool) -> str:
     return text[:margin].rpartition("\f")[2] + text[margin:] if is_start else text
 
 
-def without_spaces(place: CodeRange, inserted: Inserted) -> CodeRange:
-    """The place in the original text."""
-    return CodeRange(_moved(place.start, inserted), _moved(place.end, inserted))
-
-
-def _moved(position: CodePosition, inserted: Inserted) -> CodePosition:
-    columns = inserted.get(position.line, [])
-    shifted = [column + k for k, column in enumerate(columns)]
-    return CodePosition(position.line, position.column - bisect_right(shifted, position.column - 1))
+def without_spaces(column: int, inserted: list[int]) -> int:
+    """The column in the original text of a line into which spaces were put."""
+    shifted = [before + k for k, before in enumerate(inserted)]
+    return column - bisect_right(shifted, column - 1)
 
 
 # --- identifiers

@@ -443,8 +443,8 @@ class _Text(Conditions):
 
     def _unfit_outputs(self, point: Point) -> list[str]:
         """Leaves alone what is not as a fresh result would be; of another shape it is refused by what runs. A lane may
-        be run again, so that arguments must stay as they are. NumPy takes a result that runs backwards to overlap with
-        the arguments, and computes its functions one by one then, with other bits."""
+        be run again, so that arguments must stay as they are. NumPy computes some of its functions with other bits into
+        an array whose items lie apart, and 2.4 writes wrong ones there for isnan, isinf and isfinite."""
         arrays, outputs = self._arrays(), self._outputs(len(point.dtypes))
         if self.parameters.takes_out:
             return [] if len(outputs) == 1 or not arrays else [f"    {' = '.join(outputs)} = None"]
@@ -460,7 +460,7 @@ class _Text(Conditions):
                       f"({name}.dtype is not {self.constant(dtype)} and {name}.dtype != {self.constant(dtype)})",
                       f"not ({OURS}flags := {name}.flags).writeable"]
             if isinstance(point, numpy_target.EntryPoint):
-                unfit.append(f"not {OURS}flags.c_contiguous and ({name}.ndim != 1 or {name}.strides[0] < 0)")
+                unfit.append(f"not {OURS}flags.c_contiguous")
                 unfit += [f"{name}.shape != {first}.shape"] if len(arrays) == 1 else []
             else:
                 unfit.append(f"{name}.size >= {2 * threads.GRAIN} and {name}.shape != {first}.shape")

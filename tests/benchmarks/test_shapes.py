@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import pyflat
-from pyflat.frontend import nesting
+from pyflat.frontend import pieces
 from pyflat.ir import recursion
 from tests.generator.shapes import SHAPES, UNROLLED, differences, make
 
@@ -113,7 +113,7 @@ def test_what_has_room_for_its_nesting_is_parsed_on_a_small_stack():
     found = []
     size = threading.stack_size(768 * 1024)
     try:
-        thread = threading.Thread(target=lambda: found.append(nesting.parse_module(text)))
+        thread = threading.Thread(target=lambda: found.append(pieces.parse([text])))
         thread.start()
     finally:
         threading.stack_size(size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import dataclasses
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -152,6 +153,29 @@ def test_two_axes(order, target):
             out[...] = 77.0
             assert twin(xs, ys, out=out) is out
             assert out.tolist() == [[curve(x, y) for x, y in zip(*rows)] for rows in zip(xs.tolist(), ys.tolist())]
+
+
+def is_infinite(x):
+    return math.isinf(255.0 - x)
+
+
+def arc(x):
+    return math.acos(x * 0.125)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, -1])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2"])
+@pytest.mark.parametrize(("fn", "mode"), [(is_infinite, "exact"), (arc, "exact"), (arc, "fast")])
+def test_items_of_the_array_that_lie_apart(fn, mode, dtype, step, target):
+    """NumPy 2.4 writes wrong items of such an array for isinf."""
+    x = np.array([1.0, 2.0, -np.inf, 3.0, 5.0, np.inf, np.nan, 0.5] * 5, dtype)
+    x = x if fn is is_infinite else np.nan_to_num(x, posinf=1.0, neginf=-1.0)
+    twin = pyflat.twin(fn, target=target, math=mode)
+    expected = twin(x)
+    for _ in range(3):
+        out = np.ones(40 * abs(step), expected.dtype)[::step][:40]
+        assert twin(x, out=out) is out
+        assert out.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f2", ">f8", "c16", "f8"])

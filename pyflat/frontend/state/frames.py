@@ -365,9 +365,10 @@ class Evaluator:
         frame = self.frame
         found = frame.origins.get(id(node))
         if found is None:
-            found = Origin(self.span(node), node, frame.ident)
-            if frame.captured.span(node) is not None:
-                frame.origins[id(node)] = found
+            span = frame.captured.span(node)
+            if span is None:
+                return Origin(self.span(node), node, frame.ident)
+            found = frame.origins[id(node)] = Origin(span, node, frame.ident)
         return found
 
     @contextmanager

@@ -45,15 +45,18 @@ def opposite(op: Value) -> str | None:
 
 def complement(a: Value, b: Value) -> bool:
     """Certainly a is `not b`."""
-    if isinstance(a, Const) and isinstance(b, Const):
-        return a.kind is BOOL and a.value is not None and b.value is not None and a.value != b.value
-    if isinstance(a, Op) and isinstance(b, Op) and opposite(a) == b.opcode:
-        return all(map(same, a.args, b.args))
-    return _negates(a, b) or _negates(b, a)
-
-
-def _negates(a: Value, b: Value) -> bool:
-    return isinstance(a, Op) and a.opcode == "not" and a.args[0] is b
+    if isinstance(a, Op):
+        if a.opcode == "not" and a.args[0] is b:
+            return True
+        if not isinstance(b, Op):
+            return False
+        if b.opcode == "not":
+            return b.args[0] is a
+        return opposite(a) == b.opcode and all(map(same, a.args, b.args))
+    if isinstance(b, Op):
+        return b.opcode == "not" and b.args[0] is a
+    return isinstance(a, Const) and isinstance(b, Const) and a.kind is BOOL and (
+        a.value is not None and b.value is not None and a.value != b.value)
 
 
 def negation(emit: Emit, x: Value) -> Value | None:
@@ -83,10 +86,11 @@ def _lattice(emit: Emit, opcode: str, dual: str, x: Value, y: Value, neutral: Co
             return b if taken == neutral.value else absorbing
     mine, theirs = _parts(opcode, x), _parts(opcode, y)
     for whole, parts, other in ((x, mine, y), (y, theirs, x)):
-        if any(same(part, other) for part in parts):  # x & (x & y)
+        if other in parts:  # x & (x & y)
             return whole
-        if any(complement(part, other) for part in parts):  # x & (~x & y)
-            return absorbing
+        for part in parts:
+            if complement(part, other):  # x & (~x & y)
+                return absorbing
     for a, b in ((x, y), (y, x)):
         found = _absorbed(emit, opcode, dual, a, b)
         if found is not None:

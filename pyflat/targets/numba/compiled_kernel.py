@@ -20,7 +20,7 @@ from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion, copying
 from pyflat.targets.numba.dense_calls import Later, dense_call
 from pyflat.targets.numba.feed import LANES, feed_address
-from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, compile_ir, processor
+from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Passes, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern, choose_shape, write_kernel
 from pyflat.targets.numba.layouts import caller
 from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
@@ -207,7 +207,7 @@ def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = ()) -> tuple
     cpu = processor()
     with kept_plans():
         text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, combine=longest_mask_chain(kernel.items) <= LONG_CHAIN)
+    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel))
     return CompiledKernel(facts_of(kernel), pattern, code, read), symbols
 
 
@@ -231,6 +231,12 @@ def _calls_python(op: Op) -> bool:
         return True
     accuracy = OPERATIONS[op.opcode].accuracy
     return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
+
+
+def _passes(kernel: Kernel) -> Passes:
+    if longest_mask_chain(kernel.items) > LONG_CHAIN:
+        return Passes.UNCOMBINED
+    return Passes.LOOPS if has_loop(list(kernel.items)) else Passes.STRAIGHT
 
 
 def longest_mask_chain(items: Sequence[Item]) -> int:

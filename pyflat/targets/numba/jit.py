@@ -17,8 +17,9 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,13 +38,28 @@ log = logging.getLogger("pyflat")
 T = TypeVar("T")
 
 LARGE = 3_000
-"""Lines of IR above which few passes run (`_FEW`). LLVM's own list takes 0.05 s for a thousand lines of a small kernel,
-and 0.25 s of a large one, two thirds of it in five runs of one pass; machine code was as fast without that. Smaller
-kernels take a tenth of a second, and some are better for it."""
+"""Lines of IR above which all code is translated as straight code is: LLVM's own list of passes takes 0.25 s for a
+thousand lines there, two thirds of it in five runs of one pass."""
 
 _FEW = ("always_inliner", "simplify_cfg", "sroa", "instruction_combine", "dead_code_elimination", "simplify_cfg")
 """What code needs that is written as wanted. No value numbering: pyflat's own has been there, and llvmlite's NewGVN
 (LLVM 22) ends the process where its results do not settle."""
+
+
+class Passes(StrEnum):
+    """What LLVM does with a module before it writes machine code. Of the first call of a kernel LLVM's own list is a
+    third, and changes the run time only where something can leave a loop."""
+
+    UNCOMBINED = "uncombined"
+    """The few passes, but instructions are left as they are."""
+    STRAIGHT = "straight"
+    """The few passes: no loops but that over the lanes."""
+    LOOPS = "loops"
+    """LLVM's simplification of functions, which takes out of a loop what is the same in each trip."""
+    ALL = "all"
+    VECTORS = "vectors"
+    """All, and loops become vectors."""
+
 
 atexit.register(translating.acquire, timeout=PATIENCE)
 """A daemon thread must not be in LLVM while LLVM's own memory is taken down. Registered after llvmlite's, and so called
@@ -135,10 +151,9 @@ class MachineCode:
 
 
 def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = (), *,
-               combine: bool = True, scalar_loops: bool = False) -> MachineCode:
+               passes: Passes = Passes.ALL) -> MachineCode:
     """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
-    `kept` what must live as long as the code. Without `combine` instructions are left as they are; `scalar_loops` are
-    for LLVM to make vectors of.
+    `kept` what must live as long as the code.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
@@ -146,11 +161,11 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
     with translating:
         _initialise()
         disk = None if "inttoptr" in text else opened()
-        key = _key(text, cpu, combine, scalar_loops) if disk is not None else ""
+        key = _key(text, cpu, passes) if disk is not None else ""
 
         def translate() -> _Translated:
             start = time.perf_counter()
-            made = _translated(text, cpu, combine, scalar_loops)
+            made = _translated(text, cpu, passes)
             log.info("%s compiled by LLVM in %.2f s", entry, time.perf_counter() - start)
             return made
 
@@ -212,19 +227,26 @@ class _Translated(NamedTuple):
     llvm: bytes
 
 
-def _translated(text: str, cpu: Processor, combine: bool = True, scalar_loops: bool = False) -> _Translated:
+def _translated(text: str, cpu: Processor, passes: Passes) -> _Translated:
     module = llvm.parse_assembly(text)
     module.verify()
     machine = _machine(cpu)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    if combine and (scalar_loops or text.count("\n") <= LARGE):
-        _run(_pass_builder(machine, scalar_loops).getModulePassManager(), module, machine, scalar_loops)
-    else:
-        few = llvm.create_new_module_pass_manager()
-        for name in _FEW:
-            if combine or name != "instruction_combine":
-                getattr(few, f"add_{name}_pass")()
-        _run(few, module, machine)
+    if passes in (Passes.ALL, Passes.LOOPS) and text.count("\n") > LARGE:
+        passes = Passes.STRAIGHT
+    builder = _pass_builder(machine, passes)
+    match passes:
+        case Passes.ALL | Passes.VECTORS:
+            _run(builder.getModulePassManager(), module, builder)
+        case Passes.LOOPS:
+            _run(_listed(_FEW[:1]), module, builder)
+            for function in module.functions:
+                if not function.is_declaration:
+                    _run(builder.getFunctionPassManager(), function, builder)
+        case Passes.STRAIGHT:
+            _run(_listed(_FEW), module, builder)
+        case Passes.UNCOMBINED:
+            _run(_listed(name for name in _FEW if name != "instruction_combine"), module, builder)
     return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
 
 
@@ -239,26 +261,34 @@ def _unpacked(contents: bytes | None) -> _Translated | None:
     return _Translated(contents[8:end], contents[end:])
 
 
-def _key(text: str, cpu: Processor, combine: bool, scalar_loops: bool = False) -> str:
+def _key(text: str, cpu: Processor, passes: Passes) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
-    return key_of([text, str(combine), str(scalar_loops), cpu.name, cpu.features, str(llvm.get_process_triple()),
+    return key_of([text, passes.value, cpu.name, cpu.features, str(llvm.get_process_triple()),
                    pyflat.__version__, llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 
 
-def _run(passes: Any, module: Any, machine: Any, scalar_loops: bool = False) -> None:
+def _listed(names: Iterable[str]) -> Any:
+    manager = llvm.create_new_module_pass_manager()
+    for name in names:
+        getattr(manager, f"add_{name}_pass")()
+    return manager
+
+
+def _run(passes: Any, code: Any, builder: Any) -> None:
     try:
-        passes.run(module, _pass_builder(machine, scalar_loops))
+        passes.run(code, builder)
     finally:
         NewPassManager._dispose(passes)  # llvmlite 0.50 does not: what does nothing stands before it among the bases
         passes.detach()
 
 
 @cache
-def _pass_builder(machine: Any, scalar_loops: bool = False) -> Any:
+def _pass_builder(machine: Any, passes: Passes) -> Any:
     """But in kernels over arrays, loops are written with vectors in them already."""
-    options = llvm.create_pipeline_tuning_options(speed_level=3 if scalar_loops else 2)
-    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = scalar_loops
+    level = {Passes.LOOPS: 1, Passes.VECTORS: 3}.get(passes, 2)
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = passes is Passes.VECTORS
     return llvm.create_pass_builder(machine, options)
 
 

@@ -19,15 +19,15 @@ def test_an_unrolled_loop_with_a_break_has_a_chain_of_any_length(monkeypatch):
     asked = []
     compile_ir = compiled_kernel.compile_ir
 
-    def seen(*given, combine):
-        asked.append(combine)
-        return compile_ir(*given, combine=combine)
+    def seen(*given, passes):
+        asked.append(passes)
+        return compile_ir(*given, passes=passes)
 
     monkeypatch.setattr(compiled_kernel, "compile_ir", seen)
     x = np.array([-3.0, 0.0, 480.0, 1180.0, 5e3, np.nan])
     twin = pyflat.twin(left, target="numba", loops="unroll")
     assert np.array_equal(twin(x), [left(v) for v in x.tolist()], equal_nan=True)
-    assert asked == [False]
+    assert asked == [jit.Passes.UNCOMBINED]
 
 
 def test_large_kernels_are_written_once_for_one_register(monkeypatch):

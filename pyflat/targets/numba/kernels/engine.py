@@ -20,7 +20,7 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
-from pyflat.targets.numba.jit import MachineCode, compile_ir, processor
+from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
 from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, argument_slots
@@ -118,7 +118,7 @@ class _Code:
         for name, callback in (("pyflat_allocate", _calls.allocate), ("pyflat_routine", _calls.routine)):
             code.symbols[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
         self.machine: MachineCode = compile_ir(text, ENTRY, code.symbols, processor(), (code.symbols,),
-                                               scalar_loops=not careful)
+                                               passes=Passes.ALL if careful else Passes.VECTORS)
         self.call = _PROTOTYPE(self.machine.address)
         self.kept = sum(code.kept)
         """Numbers behind the results that mean nothing."""
