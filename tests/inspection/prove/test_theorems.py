@@ -195,7 +195,7 @@ def is_lane(opcode, values):
     return not isinstance(value, int) or -2**63 <= value < 2**63
 
 
-FORMULAS = 80
+FORMULAS = 60
 
 
 def test_what_is_refuted_is_false_everywhere():
@@ -228,7 +228,7 @@ OF_FLOATS = ("add", "sub", "mul", "truediv", "neg", "abs", "floor", "sqrt", "mod
 OF_INTS = ("add", "sub", "neg", "abs", "and", "or", "xor", "mul", "mod", "floordiv", "to_int", "floor_int")
 
 
-def term(terms, params, kind, rng, depth=2):
+def term(terms, params, kind, rng, depth=1):
     chance = rng.random()
     if not depth or chance < 0.25:
         known = [each for each, its in params if its is kind]
