@@ -55,8 +55,11 @@ class _Node:
     sort: str
     parts: tuple[_Node, ...]
     is_word: bool
+    bit: int
     made: Any = None
     value: int = 0
+    below: int = 0
+    """The bits of this node and of all that it is made of."""
 
 
 _SORTS = {
@@ -77,7 +80,7 @@ class Bounds:
         self._terms = terms
         self._pay = pay
         self._nodes: dict[int, _Node] = {}
-        self._always = _Known(None)
+        self._always = _Known(None, pay)
         self._refuted: dict[int, bool] = {}
 
     def of(self, term: Term) -> Words:
@@ -88,7 +91,7 @@ class Bounds:
         """Whether nothing makes the question true."""
         node = self._node(question)
         if node.place not in self._refuted:
-            known = _Known(self._always)
+            known = _Known(self._always, self._pay)
             self._refuted[node.place] = not known.assume_all(node, ROUNDS) or self._in_parts(node, known)
         return self._refuted[node.place]
 
@@ -104,7 +107,7 @@ class Bounds:
             self._pay()
             wanted = node.sort == "or"
             if len(open_parts) <= MOST_PARTS and all(
-                not _Known(known).assume_all(question, 1, [(part, wanted)]) for part in open_parts
+                not _Known(known, self._pay).assume_all(question, 1, [(part, wanted)]) for part in open_parts
             ):
                 return True
         return False
@@ -118,18 +121,25 @@ class Bounds:
 
     def _read(self, term: Term, place: int) -> _Node:
         if z3.is_bv_value(term):
-            return _Node(place, term, "literal", (), True, value=term.as_signed_long())
+            return _Node(place, term, "literal", (), True, 0, value=term.as_signed_long())
         made = self._terms.made_by(term)
         if made is not None:
-            return _Node(place, term, "made", tuple(map(self._node, made.args)), made.kind is not BOOL, made)
+            return self._made(place, term, "made", tuple(map(self._node, made.args)), made.kind is not BOOL, made)
         sort = _SORTS.get(term.decl().kind(), "")
         if not sort:
             kind = self._terms.kind_of(term)
-            return _Node(place, term, "fresh", (), z3.is_bv(term), ANY if kind is None else of_kind(kind))
+            return self._made(place, term, "fresh", (), z3.is_bv(term), ANY if kind is None else of_kind(kind))
         parts = tuple(map(self._node, term.children()))
         if sort == "if" and (shape := _shape(parts)):
-            return _Node(place, term, shape, parts[2:] if shape != "negated" else parts[2].parts, True)
-        return _Node(place, term, sort, parts, z3.is_bv(term))
+            return self._made(place, term, shape, parts[2:] if shape != "negated" else parts[2].parts, True)
+        return self._made(place, term, sort, parts, z3.is_bv(term))
+
+    def _made(self, place: int, term: Term, sort: str, parts: tuple[_Node, ...], is_word: bool, made: Any = None
+              ) -> _Node:
+        bit = below = 1 << len(self._nodes)
+        for part in parts:
+            below |= part.below
+        return _Node(place, term, sort, parts, is_word, bit, made, below=below)
 
 
 def _shape(parts: Sequence[_Node]) -> str:
@@ -164,7 +174,7 @@ def _conjuncts(node: _Node) -> list[_Node]:
 
 
 def _negation(node: _Node) -> _Node:
-    return node.parts[0] if node.sort == "not" else _Node(-node.place - 1, node.term, "not", (node,), False)
+    return node.parts[0] if node.sort == "not" else _Node(-node.place - 1, node.term, "not", (node,), False, 0, below=node.below)
 
 
 class _ContradictionError(Exception):
@@ -175,9 +185,11 @@ class _Known:
     """What terms are where something is assumed besides of what another one knows (`outer`). Beyond `depth` operations
     below what is asked a term is what it is there."""
 
-    def __init__(self, outer: _Known | None, depth: int | None = None):
+    def __init__(self, outer: _Known | None, pay: Callable[[], None], depth: int | None = None):
         self._outer = outer
+        self._pay = pay
         self._left = depth
+        self._changed = 0
         self._narrowed: dict[int, Words] = dict(outer._narrowed) if outer else {}
         self._truths: dict[int, bool] = dict(outer._truths) if outer else {}
         self._found: dict[int, Words] = {}
@@ -206,6 +218,8 @@ class _Known:
             raise _ContradictionError
         if node.sort not in ("true", "false"):
             self._truths[node.place] = truth
+            self._changed |= node.bit
+        self._pay()
         match node.sort, truth:
             case "not", _:
                 self.assume(node.parts[0], not truth)
@@ -247,6 +261,7 @@ class _Known:
         if now == before:
             return
         self._narrowed[node.place] = now
+        self._changed |= node.bit
         self._found.pop(node.place, None)
         match node.sort:
             case "size":
@@ -281,7 +296,7 @@ class _Known:
         if known is not None:
             return known
         if node.place not in self._said:
-            outer = self._outer if self._left == 0 else None
+            outer = self._outer if self._left == 0 or not node.below & self._changed else None
             self._said[node.place] = self._truth(node) if outer is None else outer.truth(node)
         return self._said[node.place]
 
@@ -315,10 +330,10 @@ class _Known:
         found = self._found.get(node.place)
         if found is not None:
             return found
-        if self._left is None:
-            found = self._words(node)
-        elif self._left == 0 and self._outer is not None:
+        if self._outer is not None and (self._left == 0 or not node.below & self._changed):
             found = self._outer.words(node)
+        elif self._left is None:
+            found = self._words(node)
         else:
             self._left -= 1
             found = self._words(node)
@@ -366,7 +381,7 @@ class _Known:
             if self._left is not None:
                 found = joined(found, self.words(arm))
                 continue
-            here = _Known(self, INSIDE)
+            here = _Known(self, self._pay, INSIDE)
             try:
                 here.assume(cond, truth)
                 found = joined(found, here.words(arm))
