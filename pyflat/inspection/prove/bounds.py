@@ -17,8 +17,6 @@ import z3
 from pyflat.inspection.prove.floats import NAN_WORD, Term
 from pyflat.inspection.prove.ranges import (
     ANY,
-    INT_MAX,
-    INT_MIN,
     NOTHING,
     Words,
     applied,
@@ -36,7 +34,7 @@ from pyflat.inspection.prove.ranges import (
     words,
 )
 from pyflat.inspection.prove.terms import Terms
-from pyflat.ir.types import BOOL
+from pyflat.ir.types import BOOL, INT_MAX, INT_MIN
 
 INSIDE = 4
 """Operations below a chosen arm that are looked at again, knowing that it is chosen."""
@@ -64,7 +62,8 @@ class _Node:
 
 _SORTS = {
     z3.Z3_OP_ITE: "if", z3.Z3_OP_AND: "and", z3.Z3_OP_OR: "or", z3.Z3_OP_NOT: "not", z3.Z3_OP_TRUE: "true",
-    z3.Z3_OP_FALSE: "false", z3.Z3_OP_EQ: "eq", z3.Z3_OP_DISTINCT: "ne", z3.Z3_OP_XOR: "xor", z3.Z3_OP_IMPLIES: "implies",
+    z3.Z3_OP_FALSE: "false", z3.Z3_OP_EQ: "eq", z3.Z3_OP_DISTINCT: "ne", z3.Z3_OP_XOR: "xor",
+    z3.Z3_OP_IMPLIES: "implies",
     z3.Z3_OP_SLT: "lt", z3.Z3_OP_SLEQ: "le", z3.Z3_OP_SGT: "gt", z3.Z3_OP_SGEQ: "ge",
     z3.Z3_OP_BADD: "add", z3.Z3_OP_BSUB: "sub", z3.Z3_OP_BMUL: "mul", z3.Z3_OP_BNEG: "neg", z3.Z3_OP_BNOT: "invert",
     z3.Z3_OP_BAND: "and", z3.Z3_OP_BOR: "or", z3.Z3_OP_BXOR: "xor", z3.Z3_OP_BASHR: "shr", z3.Z3_OP_BSHL: "shl",
@@ -174,7 +173,9 @@ def _conjuncts(node: _Node) -> list[_Node]:
 
 
 def _negation(node: _Node) -> _Node:
-    return node.parts[0] if node.sort == "not" else _Node(-node.place - 1, node.term, "not", (node,), False, 0, below=node.below)
+    if node.sort == "not":
+        return node.parts[0]
+    return _Node(-node.place - 1, node.term, "not", (node,), False, 0, below=node.below)
 
 
 class _ContradictionError(Exception):
@@ -347,7 +348,8 @@ class _Known:
             case "literal":
                 return words([(node.value, node.value)])
             case "fresh":
-                return node.made
+                always: Words = node.made
+                return always
             case "made":
                 made = node.made
                 operands = [ANY if kind is BOOL else self.words(part)

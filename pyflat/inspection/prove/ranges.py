@@ -168,11 +168,11 @@ def _bits_xor(a: Range, b: Range) -> Sequence[int] | None:
 
 
 def _shr(a: Range, b: Range) -> Sequence[int] | None:
-    return [x >> y for x in a for y in b] if 0 <= b[0] and b[1] < MOST_BITS else None
+    return [x >> y for x in a for y in b] if b[0] >= 0 and b[1] < MOST_BITS else None
 
 
 def _shl(a: Range, b: Range) -> Sequence[int] | None:
-    return [x << y for x in a for y in b] if 0 <= b[0] and b[1] < MOST_BITS else None
+    return [x << y for x in a for y in b] if b[0] >= 0 and b[1] < MOST_BITS else None
 
 
 OF_INTS: dict[str, Callable[..., Sequence[int] | None]] = {

@@ -13,7 +13,7 @@ import z3
 from pyflat.functions.records import RECORDS
 from pyflat.inspection.prove import EDGES, floats, ranges, theorems
 from pyflat.inspection.prove.bounds import Bounds
-from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, computed, literal
+from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, choice, computed, literal
 from pyflat.ir.nodes import Op, Param
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -239,6 +239,17 @@ def term(terms, params, kind, rng, depth=1):
     opcode = rng.choice(OF_FLOATS if kind is FLOAT else OF_INTS)
     kinds = next(kinds for kinds, result in PRIMITIVES[opcode].signatures if result is kind and BOOL not in kinds)
     return terms.value(opcode, kinds, [term(terms, params, each, rng, depth - 1) for each in kinds], kind)
+
+
+def test_a_choice_is_made_once():
+    c, d = z3.Bools("c d")
+    x, y, u = z3.BitVecs("x y u", 64)
+    assert choice(c, x, x).eq(x)
+    assert choice(c, x, z3.If(c, u, y)).eq(z3.If(c, x, y))
+    assert choice(z3.Not(c), z3.If(c, u, y), x).eq(z3.If(c, x, y))
+    assert choice(c, x, z3.If(d, z3.If(c, u, y), y)).eq(z3.If(c, x, y))
+    assert choice(c, z3.BoolVal(True), z3.BoolVal(False)).eq(c)
+    assert choice(c, x, z3.If(d, u, y)).eq(z3.If(c, x, z3.If(d, u, y)))
 
 
 def test_small_tables_have_the_values_of_their_rows():
