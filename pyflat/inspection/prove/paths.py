@@ -13,7 +13,7 @@ from typing import TypeAlias
 import z3
 
 from pyflat.inspection.prove.floats import Term
-from pyflat.inspection.prove.terms import OutsideError, Terms, both, choice
+from pyflat.inspection.prove.terms import OutsideError, Terms, both, choice, negation
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value
@@ -162,7 +162,7 @@ def passed(tests: Tests) -> Term:
     """The tests came out like this."""
     found = z3.BoolVal(True)
     for test, truth in tests:
-        found = both(found, test if truth else z3.Not(test))
+        found = both(found, test if truth else negation(test))
     return found
 
 

@@ -166,8 +166,18 @@ def both(a: Term, b: Term) -> Term:
     return b if z3.is_true(a) else a if z3.is_true(b) or a.eq(b) else z3.And(a, b)
 
 
+def either(a: Term, b: Term) -> Term:
+    """a or b, without what is known to be false."""
+    return b if z3.is_false(a) else a if z3.is_false(b) or a.eq(b) else z3.Or(a, b)
+
+
+def negation(a: Term) -> Term:
+    return a.arg(0) if z3.is_not(a) else z3.Not(a)
+
+
 def choice(cond: Term, a: Term, b: Term) -> Term:
-    """a where the condition holds, else b: without what the same condition chooses in them once more."""
+    """a where the condition holds, else b: without what the same condition chooses in them once more, and of bools
+    as the passes write it."""
     if z3.is_not(cond):
         cond, a, b = cond.arg(0), b, a
     a, b = where(a, cond, True), where(b, cond, False)
@@ -175,7 +185,11 @@ def choice(cond: Term, a: Term, b: Term) -> Term:
         return a
     if z3.is_false(cond):
         return b
-    return cond if z3.is_true(a) and z3.is_false(b) else z3.If(cond, a, b)
+    if z3.is_true(a) or z3.is_false(b):
+        return either(cond, b) if z3.is_true(a) else both(cond, a)
+    if z3.is_false(a) or z3.is_true(b):
+        return both(negation(cond), b) if z3.is_false(a) else either(negation(cond), a)
+    return z3.If(cond, a, b)
 
 
 def where(term: Term, cond: Term, truth: bool, depth: int = DEEPEST) -> Term:
@@ -240,14 +254,14 @@ _MEANINGS: dict[tuple[str, Kind], Meaning] = {
     ("abs", INT): lambda a: z3.If(a < 0, -a, a), ("invert", INT): lambda a: ~a,
     ("low64", INT): lambda a: a,
     ("and", INT): lambda a, b: a & b, ("or", INT): lambda a, b: a | b, ("xor", INT): lambda a, b: a ^ b,
-    ("and", BOOL): both, ("or", BOOL): z3.Or, ("xor", BOOL): z3.Xor, ("not", BOOL): z3.Not,
+    ("and", BOOL): both, ("or", BOOL): either, ("xor", BOOL): z3.Xor, ("not", BOOL): negation,
     ("eq", BOOL): lambda a, b: a == b, ("ne", BOOL): lambda a, b: a != b,
     ("lt", BOOL): lambda a, b: z3.And(z3.Not(a), b), ("gt", BOOL): lambda a, b: z3.And(a, z3.Not(b)),
     ("le", BOOL): lambda a, b: z3.Or(z3.Not(a), b), ("ge", BOOL): lambda a, b: z3.Or(a, z3.Not(b)),
     ("eq", INT): lambda a, b: a == b, ("ne", INT): lambda a, b: a != b,
     ("lt", INT): lambda a, b: a < b, ("le", INT): lambda a, b: a <= b,
     ("gt", INT): lambda a, b: a > b, ("ge", INT): lambda a, b: a >= b,
-    ("eq", FLOAT): floats.equal, ("ne", FLOAT): lambda a, b: z3.Not(floats.equal(a, b)),
+    ("eq", FLOAT): floats.equal, ("ne", FLOAT): lambda a, b: negation(floats.equal(a, b)),
     ("lt", FLOAT): floats.less, ("le", FLOAT): floats.at_most,
     ("gt", FLOAT): lambda a, b: floats.less(b, a), ("ge", FLOAT): lambda a, b: floats.at_most(b, a),
     ("neg", FLOAT): floats.negated, ("abs", FLOAT): floats.size,
