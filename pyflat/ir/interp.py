@@ -41,6 +41,9 @@ from pyflat.ir.semantics import meaning
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, MEMORY, PACK, VOID, Kind
 
 Elementary = Mapping[str, Callable[..., Any]]
+LANE_BITS = 64
+MOST_BITS = 4096
+"""Of an int without bounds; beyond it the lane is given up."""
 
 
 class LaneFault(Exception):
@@ -88,13 +91,15 @@ def run(
     on_op: Callable[[Op, Any], None] | None = None,
     calls: OpaqueCalls | None = None,
     wrapping: Collection[Op] = (),
+    unbounded: bool = False,
 ) -> LaneResult:
     """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what opaque
     calls mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their
-    low bits (`analysis.demanded_bits`).
+    low bits (`analysis.demanded_bits`); `unbounded`: all of its ints are Python's, up to `MOST_BITS`.
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
     machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls, fn.floats, wrapping)
+    machine.bits = MOST_BITS if unbounded and not fn.total else LANE_BITS
     for param, arg in zip(fn.params, args, strict=True):
         machine.env[param] = arg if fn.floats is F8 or param.kind is not FLOAT else fn.floats.rounded(arg)
     leave = machine.run_list(fn.body)
@@ -122,6 +127,7 @@ class _Machine:
         self.elementary = elementary
         self.max_trips = max_trips
         self.on_op = on_op
+        self.bits = LANE_BITS
         self.suspect = False
 
     def read(self, value: Value) -> Any:
@@ -200,9 +206,9 @@ class _Machine:
         function = self.elementary.get(op.opcode) or meaning(op.opcode, self.floats)
         try:
             value = function(*args, **attrs)
-            if op.kind is INT and not INT_MIN <= value <= INT_MAX:
+            if op.kind is INT and not INT_MIN <= value <= INT_MAX and value.bit_length() >= self.bits:
                 if not self.total and op not in self.wrapping:
-                    raise OutOfLane("an int beyond 64 bits")
+                    raise OutOfLane(f"an int beyond {self.bits} bits")
                 value = _wrap(value)
         except (ArithmeticError, ValueError, IndexError) as error:
             if not self.total:

@@ -88,15 +88,44 @@ def _place(a: Term) -> Term:
     return z3.If(a == -1, ZERO, a)
 
 
+def _known_place(a: Term) -> int | None:
+    """Of a literal; its word, that of 0.0 for both zeros."""
+    return _place(a).as_signed_long() if z3.is_bv_value(a) else None
+
+
 def less(a: Term, b: Term) -> Term:
+    match _known_place(a), _known_place(b):
+        case _, 0:
+            return a < -1
+        case _, int(word):
+            return a < b if word != NAN_WORD else z3.BoolVal(False)
+        case 0, _:
+            return z3.And(b > 0, b != NAN)
+        case int(), _:
+            return z3.And(a < b, b != NAN)
     return z3.And(_place(a) < _place(b), b != NAN)
 
 
 def at_most(a: Term, b: Term) -> Term:
+    match _known_place(a), _known_place(b):
+        case _, 0:
+            return a <= 0
+        case _, int(word):
+            return a <= b if word != NAN_WORD else z3.BoolVal(False)
+        case 0, _:
+            return z3.And(b >= -1, b != NAN)
+        case int(), _:
+            return z3.And(a <= b, b != NAN)
     return z3.And(_place(a) <= _place(b), b != NAN)
 
 
 def equal(a: Term, b: Term) -> Term:
+    for x, y in ((a, b), (b, a)):
+        match _known_place(y):
+            case 0:
+                return is_zero(x)
+            case int(word):
+                return x == y if word != NAN_WORD else z3.BoolVal(False)
     return z3.And(_place(a) == _place(b), b != NAN)
 
 

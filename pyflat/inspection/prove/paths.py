@@ -13,7 +13,7 @@ from typing import TypeAlias
 import z3
 
 from pyflat.inspection.prove.floats import Term
-from pyflat.inspection.prove.terms import OutsideError, Terms, both
+from pyflat.inspection.prove.terms import OutsideError, Terms, both, choice, negation
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value
@@ -162,7 +162,7 @@ def passed(tests: Tests) -> Term:
     """The tests came out like this."""
     found = z3.BoolVal(True)
     for test, truth in tests:
-        found = both(found, test if truth else z3.Not(test))
+        found = both(found, test if truth else negation(test))
     return found
 
 
@@ -183,10 +183,10 @@ def chosen(values: Sequence[tuple[Tests, Term]]) -> Term:
     common = _common([way for way, _ in values])
     split = _split([way[common:] for way, _ in values])
     if split is None:
-        return z3.If(passed(tests), value, chosen(others))
+        return choice(passed(tests), value, chosen(others))
     arms = [chosen([(way[common + 1:], value) for way, value in values if way[common][1] is truth])
             for truth in (True, False)]
-    return split if z3.is_true(arms[0]) and z3.is_false(arms[1]) else z3.If(split, *arms)
+    return choice(split, *arms)
 
 
 def _common(ways: Sequence[Tests]) -> int:

@@ -22,8 +22,8 @@ from typing import Any, Literal
 import z3
 
 from pyflat.inspection.prove import theorems
+from pyflat.inspection.prove.bounds import Bounds
 from pyflat.inspection.prove.floats import Term
-from pyflat.inspection.prove.ranges import Ranges
 from pyflat.inspection.prove.terms import Application, Terms, computed, literal, number
 from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -120,7 +120,7 @@ class Solver:
         self._told = 0, 0, 0
         self._asked = 0
         self._facts: dict[Term, list[Term]] = {}
-        self._ranges = Ranges(terms.made_by)
+        self.bounds = Bounds(terms, budget.pay)
         self._offences: Counter[Term] = Counter()
         self._precise: set[Term] = set()
 
@@ -130,6 +130,11 @@ class Solver:
         """Whether no values make `question` true; `accept` says whether a model is an example. Where the answer is
         "possible" or "open", `model` is the last one. `rounds`: how often facts and cuts are told before the answer is
         "open"; None: as often as they help, and then operations become bit-precise."""
+        try:
+            if self.bounds.refuted(question):
+                return "impossible"
+        except OutOfTimeError:
+            return "time"
         self._asked += 1
         asked = z3.Bool(f"question!{self._asked}")
         self._solver.add(z3.Implies(asked, question))
@@ -147,7 +152,8 @@ class Solver:
         for told in itertools.count():
             self._solver.add(*self.terms.facts[self._told[0]:], *self.terms.domains[self._told[1]:])
             for made in self.terms.applications[self._told[2]:]:
-                self._solver.add(*theorems.in_range(made, self._ranges))
+                if made.kind is not BOOL:
+                    self._solver.add(*theorems.in_range(made, self.bounds.of(made.result)))
             self._told = len(self.terms.facts), len(self.terms.domains), len(self.terms.applications)
             found = self.budget.check(self._solver, asked)
             if found == z3.unsat:

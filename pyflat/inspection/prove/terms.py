@@ -21,6 +21,8 @@ from pyflat.ir.ops import COMMUTATIVE, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MIN, Kind
 
 SORTS = {BOOL: z3.BoolSort(), INT: WORD, FLOAT: WORD}
+DEEPEST = 4
+"""Choices within choices that are looked at for one that is made already."""
 LARGEST_TABLE = 16
 """Rows of a table that is written out; of larger ones z3 is told the rows that it asks for."""
 
@@ -58,12 +60,14 @@ class Terms:
         self._made: dict[tuple[Any, ...], Application] = {}
         self._of_result: dict[int, Application] = {}
         self._parts: dict[int, tuple[Term, Sequence[Term]]] = {}
+        self._kinds: dict[int, tuple[Term, Kind]] = {}
         self._count = 0
 
     def fresh(self, name: str, kind: Kind) -> Term:
         """A value of which nothing is known."""
         self._count += 1
         made = z3.Const(f"{name}!{self._count}", SORTS[kind])
+        self._kinds[made.get_id()] = made, kind
         if kind is FLOAT:
             self.domains.append(floats.is_double(made))
         return made
@@ -114,6 +118,11 @@ class Terms:
         """The operation whose result a term is."""
         return self._of_result.get(term.get_id())
 
+    def kind_of(self, term: Term) -> Kind | None:
+        """Of a value that is no choice and no sum."""
+        found = self._kinds.get(term.get_id())
+        return None if found is None else found[1]
+
     def behind(self, term: Term) -> list[Application]:
         """The operations that a term depends on, in the order in which they were made."""
         found: set[int] = set()
@@ -154,7 +163,44 @@ def of_table(table: Sequence[Any], index: Term) -> Term:
 
 def both(a: Term, b: Term) -> Term:
     """a and b, without what is known to be true."""
-    return b if z3.is_true(a) else a if z3.is_true(b) else z3.And(a, b)
+    return b if z3.is_true(a) else a if z3.is_true(b) or a.eq(b) else z3.And(a, b)
+
+
+def either(a: Term, b: Term) -> Term:
+    """a or b, without what is known to be false."""
+    return b if z3.is_false(a) else a if z3.is_false(b) or a.eq(b) else z3.Or(a, b)
+
+
+def negation(a: Term) -> Term:
+    return a.arg(0) if z3.is_not(a) else z3.Not(a)
+
+
+def choice(cond: Term, a: Term, b: Term) -> Term:
+    """a where the condition holds, else b: without what the same condition chooses in them once more, and of bools
+    as the passes write it."""
+    if z3.is_not(cond):
+        cond, a, b = cond.arg(0), b, a
+    a, b = where(a, cond, True), where(b, cond, False)
+    if z3.is_true(cond) or a.eq(b):
+        return a
+    if z3.is_false(cond):
+        return b
+    if z3.is_true(a) or z3.is_false(b):
+        return either(cond, b) if z3.is_true(a) else both(cond, a)
+    if z3.is_false(a) or z3.is_true(b):
+        return both(negation(cond), b) if z3.is_false(a) else either(negation(cond), a)
+    return z3.If(cond, a, b)
+
+
+def where(term: Term, cond: Term, truth: bool, depth: int = DEEPEST) -> Term:
+    """A term whose outer choices by this condition are made."""
+    if not depth or not z3.is_app_of(term, z3.Z3_OP_ITE):
+        return term
+    test, *arms = term.children()
+    if test.eq(cond):
+        return where(arms[0 if truth else 1], cond, truth, depth)
+    made = [where(arm, cond, truth, depth - 1) for arm in arms]
+    return term if all(map(z3.eq, arms, made)) else choice(test, *made)
 
 
 def literal(value: bool | int | float) -> Term:
@@ -208,19 +254,19 @@ _MEANINGS: dict[tuple[str, Kind], Meaning] = {
     ("abs", INT): lambda a: z3.If(a < 0, -a, a), ("invert", INT): lambda a: ~a,
     ("low64", INT): lambda a: a,
     ("and", INT): lambda a, b: a & b, ("or", INT): lambda a, b: a | b, ("xor", INT): lambda a, b: a ^ b,
-    ("and", BOOL): both, ("or", BOOL): z3.Or, ("xor", BOOL): z3.Xor, ("not", BOOL): z3.Not,
+    ("and", BOOL): both, ("or", BOOL): either, ("xor", BOOL): z3.Xor, ("not", BOOL): negation,
     ("eq", BOOL): lambda a, b: a == b, ("ne", BOOL): lambda a, b: a != b,
     ("lt", BOOL): lambda a, b: z3.And(z3.Not(a), b), ("gt", BOOL): lambda a, b: z3.And(a, z3.Not(b)),
     ("le", BOOL): lambda a, b: z3.Or(z3.Not(a), b), ("ge", BOOL): lambda a, b: z3.Or(a, z3.Not(b)),
     ("eq", INT): lambda a, b: a == b, ("ne", INT): lambda a, b: a != b,
     ("lt", INT): lambda a, b: a < b, ("le", INT): lambda a, b: a <= b,
     ("gt", INT): lambda a, b: a > b, ("ge", INT): lambda a, b: a >= b,
-    ("eq", FLOAT): floats.equal, ("ne", FLOAT): lambda a, b: z3.Not(floats.equal(a, b)),
+    ("eq", FLOAT): floats.equal, ("ne", FLOAT): lambda a, b: negation(floats.equal(a, b)),
     ("lt", FLOAT): floats.less, ("le", FLOAT): floats.at_most,
     ("gt", FLOAT): lambda a, b: floats.less(b, a), ("ge", FLOAT): lambda a, b: floats.at_most(b, a),
     ("neg", FLOAT): floats.negated, ("abs", FLOAT): floats.size,
     ("isnan", FLOAT): floats.is_nan, ("isinf", FLOAT): floats.is_inf, ("isfinite", FLOAT): floats.is_finite,
-    ("select", BOOL): lambda c, a, b: z3.If(c.arg(0), b, a) if z3.is_not(c) else z3.If(c, a, b),
+    ("select", BOOL): choice,
     ("to_float", BOOL): lambda a: z3.If(a, literal(1.0), literal(0.0)),
     ("to_int", BOOL): lambda a: z3.If(a, literal(1), literal(0)),
 }

@@ -34,7 +34,7 @@ from pyflat.inspection.prove.floats import (
     equal,
     size,
 )
-from pyflat.inspection.prove.ranges import ANY, Ranges
+from pyflat.inspection.prove.ranges import Words, of_kind
 from pyflat.inspection.prove.terms import Application, computed, known, literal, of_table
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
@@ -58,10 +58,11 @@ def facts(made: Application) -> Iterator[Term]:
         yield from _of_table(made)
 
 
-def in_range(made: Application, ranges: Ranges) -> Iterator[Term]:
-    """Where the result lies, whatever the parameters are."""
-    if made.kind is not BOOL and (found := ranges.of(made.result)) != ANY:
-        yield z3.And(made.result >= found[0], made.result <= found[1])
+def in_range(made: Application, found: Words) -> Iterator[Term]:
+    """The result is one of these words."""
+    if made.kind is not BOOL and found != of_kind(made.kind):
+        inside = [z3.And(made.result >= low, made.result <= high) for low, high in found.parts]
+        yield z3.Or(*inside, *([made.result == NAN] if found.nan else ()))
 
 
 def is_opaque(made: Application) -> bool:

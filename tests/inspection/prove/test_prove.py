@@ -21,6 +21,7 @@ from tests.runtime import functions as f
 
 pytest.importorskip("z3")
 from pyflat.inspection import prove as proofs
+from pyflat.inspection.prove import solving
 
 WORK = 500_000_000
 """Steps of z3: eight times what the longest of these proofs takes."""
@@ -329,6 +330,34 @@ def forms(fn):
 def test_large_tables_are_one_function():
     table = tuple(float(i) for i in range(1000))
     answer = prove(lambda i: table[i], kinds="i8")
+    assert answer.verdict == "proved", str(answer)
+
+
+def calendar_day(jd):
+    """Ints of rounded floats: that they fit is said by ranges, which failures before them narrow."""
+    jd = math.floor(jd) + 0.5
+    year = math.floor((30 * (jd - 1948439.5) + 10646) / 10631)
+    first = 1 + (year - 1) * 354 + math.floor((3 + 11 * year) / 30) + 1948439.5 - 1
+    month = min(12, math.ceil((jd - (29 + first)) / 29.5) + 1)
+    return year * 100 + month
+
+
+def newton(x, y):
+    """Steps whose divisor is chosen away from zero."""
+    z = x
+    for _ in range(8):
+        slope = 1 - 2 * z * y + x * z * z
+        if abs(slope) < 1e-10:
+            slope = 1
+        z -= (z * z - y + x * (1 - z)) / slope
+    return z
+
+
+@pytest.mark.parametrize("fn", [calendar_day, newton])
+def test_what_terms_can_be_decides_failures(fn, monkeypatch):
+    """z3 is not asked at all."""
+    monkeypatch.setattr(solving.Solver, "_refined", lambda *_: pytest.fail("z3 is asked"))
+    answer = prove(fn)
     assert answer.verdict == "proved", str(answer)
 
 

@@ -11,9 +11,9 @@ pytest.importorskip("z3")
 import z3
 
 from pyflat.functions.records import RECORDS
-from pyflat.inspection.prove import EDGES, floats, theorems
-from pyflat.inspection.prove.ranges import ANY, Ranges
-from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, computed, literal
+from pyflat.inspection.prove import EDGES, floats, ranges, theorems
+from pyflat.inspection.prove.bounds import Bounds
+from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, choice, computed, literal
 from pyflat.ir.nodes import Op, Param
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -126,12 +126,14 @@ def test_terms_have_the_values_of_operations(key):
                     assert valued(terms, term, args, values).eq(literal(expected)), (values, expected, term)
 
 
-def valued(terms, term, args, values):
-    """The term where its applications have the results that Python computes."""
+def valued(terms, term, args, values, rng=None):
+    """The term where its applications have the results that Python computes, and any where Python raises."""
     pairs = list(zip(args, map(literal, values), strict=True))
     for made in terms.applications:
         operands = [python(z3.simplify(z3.substitute(arg, *pairs)), kind) for arg, kind in zip(made.args, made.kinds, strict=True)]
         result = computed(made.opcode, made.kind, made.attrs, operands)
+        if result is None and rng is not None:
+            result = drawn(made.kind, rng)
         if result is not None:
             pairs.append((made.result, literal(result)))
     return z3.simplify(z3.substitute(term, *pairs))
@@ -145,43 +147,43 @@ def python(term, kind):
 
 
 @pytest.mark.parametrize(("opcode", "kinds"), [
-    ("mod", (INT, INT)), ("floordiv", (INT, INT)), ("mul", (INT, INT)), ("ipow", (INT, INT)), ("to_float", (INT,)),
-    ("mul", (FLOAT, FLOAT)), ("pow", (FLOAT, FLOAT)), ("add", (INT, INT)), ("sub", (INT, INT)), ("abs", (INT,)),
-    ("abs", (FLOAT,)), ("neg", (FLOAT,)), ("neg", (INT,)),
+    *((opcode, (INT, INT)) for opcode in ("mod", "floordiv", "mul", "ipow", "add", "sub", "and", "or", "xor", "shl", "shr")),
+    *((opcode, (FLOAT, FLOAT)) for opcode in ("add", "mul", "truediv", "mod", "floordiv", "pow")),
+    *((opcode, (FLOAT,)) for opcode in ("sqrt", "np_sqrt", "floor", "ceil", "trunc", "rint", "to_int",
+                                        "floor_int", "ceil_int", "round_int", "exp", "sin")),
+    ("to_float", (INT,)), ("neg", (INT,)), ("invert", (INT,)),
 ])
 def test_results_lie_in_their_ranges(opcode, kinds):
-    """Of operands that are one of two literals, the operation on any two numbers between them."""
     rng = Random(opcode)
     narrow = 0
-    for _ in range(60):
-        terms = Terms()
-        ends = [sorted(drawn(kind, rng) if rng.random() < 0.3 else rng.choice(NEAR[kind]) for _ in "ab") for kind in kinds]
-        args = [z3.If(z3.Bool(f"c{i}"), literal(low), literal(high)) for i, (low, high) in enumerate(ends)]
-        result = next(result for these, result in PRIMITIVES[opcode].signatures if these == kinds)
-        if _folds(args):
-            continue
-        low, high = Ranges(terms.made_by).of(terms.value(opcode, kinds, args, result))
-        narrow += (low, high) != ANY
+    result = next(result for these, result in PRIMITIVES[opcode].signatures if these == kinds)
+    for _ in range(400):
+        sets = [some_words(kind, rng) for kind in kinds]
+        found = ranges.applied(opcode, kinds, result, sets, ())
+        narrow += found != ranges.of_kind(result)
         for _ in range(8):
-            values = [rng.choice((a, b)) if len(kinds) == 1 or kind is FLOAT and not math.isfinite(a + b) else between(a, b, kind, rng)
-                      for (a, b), kind in zip(ends, kinds, strict=True)]
+            values = [one_of(each, kind, rng) for each, kind in zip(sets, kinds, strict=True)]
             value = computed(opcode, result, (), values)
             if value is not None and is_lane(opcode, values):
-                assert low <= literal(value).as_signed_long() <= high, (ends, values, value)
+                assert found.holds(literal(value).as_signed_long()), (sets, values, value, found)
     assert narrow
 
 
 NEAR = {INT: (-3, -1, 0, 1, 2, 9, 10, 63), FLOAT: (-2.5, -0.0, 0.0, 0.5, 1.0, 9.0, 1e200)}
 
 
-def _folds(args):
-    return len(args) == 1 and z3.is_bv_value(z3.simplify(args[0]))
+def some_words(kind, rng):
+    ends = [drawn(kind, rng) if rng.random() < 0.3 else rng.choice(NEAR[kind]) for _ in "abc"]
+    found = sorted(literal(end).as_signed_long() for end in ends if end == end)
+    found = found or [0]
+    parts = [(found[0], found[-1])] if rng.random() < 0.5 else [(found[0], found[0]), (found[-1], found[-1])]
+    return ranges.words(parts, nan=kind is FLOAT and rng.random() < 0.2)
 
 
-def between(low, high, kind, rng):
-    if rng.random() < 0.4 or kind is FLOAT and not low < high:
-        return rng.choice((low, high))
-    return rng.randint(low, high) if kind is INT else rng.uniform(low, high)
+def one_of(found, kind, rng):
+    low, high = rng.choice([*found.parts, *([(floats.NAN_WORD,) * 2] if found.nan else [])])
+    word = rng.choice((low, high, rng.randint(low, high)))
+    return floats.number_of(word) if kind is FLOAT else word
 
 
 def is_lane(opcode, values):
@@ -191,6 +193,63 @@ def is_lane(opcode, values):
     except (ArithmeticError, ValueError):
         return False
     return not isinstance(value, int) or -2**63 <= value < 2**63
+
+
+FORMULAS = 60
+
+
+def test_what_is_refuted_is_false_everywhere():
+    """Random formulas of random terms, at random numbers: none that is true somewhere is refuted, many that are not
+    are."""
+    rng = Random("refuted")
+    refuted = 0
+    for _ in range(FORMULAS):
+        terms = Terms()
+        params = [(terms.fresh(kind.name, kind), kind) for kind in (INT, INT, FLOAT, FLOAT, BOOL)]
+        question = z3.And(*(formula(terms, params, rng, 1) for _ in range(6)))
+        found = Bounds(terms).refuted(question)
+        refuted += found
+        for _ in range(12 if found else 0):
+            values = [drawn(kind, rng) if rng.random() < 0.4 or kind is BOOL else rng.choice(NEAR[kind]) for _, kind in params]
+            assert not z3.is_true(valued(terms, question, [each for each, _ in params], values, rng)), (question, values)
+    assert FORMULAS // 10 < refuted < FORMULAS
+
+
+def formula(terms, params, rng, depth=2):
+    if depth and rng.random() < 0.5:
+        parts = [formula(terms, params, rng, depth - 1) for _ in "ab"]
+        return rng.choice((z3.And, z3.Or, lambda a, b: z3.Not(a), z3.Implies, lambda a, b: a != b))(*parts)
+    kind = rng.choice((INT, FLOAT))
+    args = [term(terms, params, kind, rng) for _ in "ab"]
+    return terms.value(rng.choice(("lt", "le", "gt", "ge", "eq", "ne")), (kind, kind), args, BOOL)
+
+
+OF_FLOATS = ("add", "sub", "mul", "truediv", "neg", "abs", "floor", "sqrt", "mod", "to_float")
+OF_INTS = ("add", "sub", "neg", "abs", "and", "or", "xor", "mul", "mod", "floordiv", "to_int", "floor_int")
+
+
+def term(terms, params, kind, rng, depth=1):
+    chance = rng.random()
+    if not depth or chance < 0.25:
+        known = [each for each, its in params if its is kind]
+        return rng.choice((literal(rng.choice(NEAR[kind])), *known))
+    if chance < 0.45:
+        arms = [term(terms, params, kind, rng, depth - 1) for _ in "ab"]
+        return terms.value("select", (BOOL, kind, kind), [formula(terms, params, rng, 0), *arms], kind)
+    opcode = rng.choice(OF_FLOATS if kind is FLOAT else OF_INTS)
+    kinds = next(kinds for kinds, result in PRIMITIVES[opcode].signatures if result is kind and BOOL not in kinds)
+    return terms.value(opcode, kinds, [term(terms, params, each, rng, depth - 1) for each in kinds], kind)
+
+
+def test_a_choice_is_made_once():
+    c, d = z3.Bools("c d")
+    x, y, u = z3.BitVecs("x y u", 64)
+    assert choice(c, x, x).eq(x)
+    assert choice(c, x, z3.If(c, u, y)).eq(z3.If(c, x, y))
+    assert choice(z3.Not(c), z3.If(c, u, y), x).eq(z3.If(c, x, y))
+    assert choice(c, x, z3.If(d, z3.If(c, u, y), y)).eq(z3.If(c, x, y))
+    assert choice(c, z3.BoolVal(True), z3.BoolVal(False)).eq(c)
+    assert choice(c, x, z3.If(d, u, y)).eq(z3.If(c, x, z3.If(d, u, y)))
 
 
 def test_small_tables_have_the_values_of_their_rows():
@@ -204,5 +263,6 @@ def test_words_keep_the_order_of_doubles():
     a, b = z3.BitVecs("a b", 64)
     for x, y in itertools.product(EDGES[FLOAT], repeat=2):
         here = (a, literal(x)), (b, literal(y))
-        for formula, value in ((floats.less(a, b), x < y), (floats.at_most(a, b), x <= y), (floats.equal(a, b), x == y)):
-            assert z3.is_true(z3.simplify(z3.substitute(formula, *here))) is value
+        for p, q in itertools.product((a, literal(x)), (b, literal(y))):
+            for formula, value in ((floats.less(p, q), x < y), (floats.at_most(p, q), x <= y), (floats.equal(p, q), x == y)):
+                assert z3.is_true(z3.simplify(z3.substitute(formula, *here))) is value, (x, y, formula)

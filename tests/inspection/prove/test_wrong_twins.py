@@ -12,7 +12,17 @@ from pyflat.ir.types import FLOAT, INT
 
 pytest.importorskip("z3")
 from pyflat.inspection import prove as proofs
-from tests.inspection.prove.test_prove import early, forms, found, looked_up, root, squashed, whole
+from tests.inspection.prove.test_prove import (
+    congruential,
+    early,
+    forms,
+    found,
+    looked_up,
+    read_whole,
+    root,
+    squashed,
+    whole,
+)
 
 WORK = 1_000_000
 MUTANTS = 3
@@ -141,6 +151,21 @@ def test_no_wrong_twin_is_proved(fn, monkeypatch):
             assert outcome(structured, args) in (theirs, "OutOfLane")
             assert outcome(flat, args) in ("suspect", theirs)
     assert seen >= 2
+
+
+@pytest.mark.parametrize("fn", [early, found, whole, root, branched, congruential, read_whole], ids=lambda fn: fn.__name__)
+def test_what_differs_differs_from_python(fn, monkeypatch):
+    """Where an int leaves 64 bits the path gives what Python gives, which a form without that fault may give too."""
+    monkeypatch.setattr(proofs, "MOST_TRIPS", TRIPS)
+    structured, flat = forms(fn)
+    rows = proofs.edge_rows([p.kind for p in structured.params])
+    shown = 0
+    for wrong in mutants(flat, Random(fn.__name__), 40):
+        for args in rows:
+            if proofs.differs(structured, wrong, args):
+                shown += 1
+                assert outcome(wrong, args) not in ("suspect", python_of(fn, args)), args
+    assert shown
 
 
 def differing(structured, wrong):
