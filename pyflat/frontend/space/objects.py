@@ -221,7 +221,7 @@ def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: 
             value = s.space.call(Static(found.func), Arguments([owner], {}), node)
             heap.rewrite(s, owner, (*heap.contents(s, owner, node), (name, value)), node)
             return value
-        case types.FunctionType():
+        case types.FunctionType() | functools._lru_cache_wrapper():
             return BoundMethod(owner, name, found)
         case staticmethod():
             return Static(found.__func__)

@@ -141,22 +141,27 @@ def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, 
     overridden = reflected is not None and reflected is not lookup.method_of(a, mirrored)
     if cls is not None and other is not None and cls is not other and issubclass(other, cls) and overridden:
         a, b, name, mirrored, reflected = b, a, mirrored, name, None
-    arithmetic = mirrored.startswith("__r")
-    attempts = [(a, b, name)] if cls is other and cls is not None and arithmetic else [(a, b, name), (b, a, mirrored)]
+    attempts = [(a, b, name)] if cls is other and cls is not None else [(a, b, name), (b, a, mirrored)]
     for owner, operand, method in attempts:
         found = lookup.method_of(owner, method)
         if found is None and owner is a and reflected is not None and _knows(lookup.class_of(a), lookup.class_of(b)):
             raise s.refuse("flatten/unsupported-expression", f"{describe(a)} answers {method} with {describe(b)}", node,
                            why="Python asks the number first, which takes the other operand for a plain number",
                            help="make it plain: float(x) or int(x)")
-        if found is None:
-            continue
-        result = lookup.call_method(s, found, [owner, operand], node)
-        if isinstance(result, GuardedUnion):
-            raise s.refuse("flatten/unsupported-expression", f"{method} is NotImplemented in some lanes only", node)
-        if not (isinstance(result, Static) and result.value is NotImplemented):
+        result = None if found is None else answer(s, found, owner, operand, node)
+        if result is not None:
             return result
     return None
+
+
+def answer(s: Evaluator, method: types.FunctionType, owner: Abstract, operand: Abstract, node: cst.CSTNode
+           ) -> Abstract | None:
+    """What a method of an operator gives; None where it declines."""
+    result = lookup.call_method(s, method, [owner, operand], node)
+    if isinstance(result, GuardedUnion):
+        what = f"{method.__name__} is NotImplemented in some lanes only"
+        raise s.refuse("flatten/unsupported-expression", what, node)
+    return None if isinstance(result, Static) and result.value is NotImplemented else result
 
 
 def _knows(cls: type | None, other: type | None) -> bool:

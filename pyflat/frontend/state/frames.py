@@ -223,6 +223,13 @@ class Evaluator:
     """Lists may grow in loops that stay loops, to a bounded number of items."""
     none = True
     """A result may be None in some lanes and numbers in others."""
+    frozen: WeakSet[Ref | Closure]
+    """Lists and objects that a rolled loop copies and that more than one name may mean, and what is `shared`: not to be
+    written or compared by identity."""
+    shared: WeakSet[Ref | Closure]
+    """What cached functions have seen or returned (`syntax.cached_calls`)."""
+    in_cache = 0
+    """Cached functions that are being called."""
 
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
                  reuse: bool = True):
@@ -254,8 +261,7 @@ class Evaluator:
         """Identities of the values of arguments that have no lanes and are no numbers -> their parameters."""
         self.parameter = self.binding = ""
         """The parameter that is bound, and the same while an argument without lanes is looked at."""
-        self.frozen: WeakSet[Ref] = WeakSet()
-        """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
+        self.frozen, self.shared = WeakSet(), WeakSet()
         self.facts: list[Fact] = []
         """The conditions that hold at the current place."""
         self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
@@ -425,6 +431,8 @@ class Evaluator:
         """Write a local variable of the running frame."""
         box = self.state.locals.get(name)
         if isinstance(box, BoxRef) and name not in self.frame.hidden:
+            if box in self.frozen:
+                raise self.refuse("flatten/effect", f"{name!r}, which a cached function has read, is written")
             self.state.heap[box] = (value,)
         else:
             self.state.locals[name] = value

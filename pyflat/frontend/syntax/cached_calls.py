@@ -1,0 +1,227 @@
+"""Calls of functions in functools.cache and lru_cache: evaluated anew, where nothing can tell that from the cache.
+
+    table(n)[0]              read: what was computed for an equal key is equal
+    table(n).append(1)       refused: Python's calls share one list, which the next call gives again
+    table(n) is table(n)     refused: which calls share it depends on the keys of all calls before
+    area(box); box.w = 2     refused: a call with the same box would give what was computed before
+
+What a call has seen (its arguments, and the variables around a nested function) and what it returns may be read from
+then on, not written or compared by identity. Arguments that are no keys are a TypeError.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import libcst as cst
+
+from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.kinds import same_static
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    Arguments,
+    Array,
+    BoundMethod,
+    BoxRef,
+    Closure,
+    DictRef,
+    GuardedUnion,
+    IterRef,
+    LaneSet,
+    Lazy,
+    ListRef,
+    MemoryRef,
+    ObjRef,
+    Partial,
+    Ranges,
+    Ref,
+    Seq,
+    Static,
+    StoreRef,
+    View,
+)
+from pyflat.frontend.syntax import scopes
+
+_WHY = "calls of a cached function with equal arguments share what the first one has computed"
+
+
+DECORATORS = (functools.cache, functools.lru_cache)
+
+
+def decorate(s: Evaluator, arguments: Arguments) -> Abstract:
+    """functools.cache or lru_cache, called in the flattened code. With options lru_cache is a decorator."""
+    match arguments.positional:
+        case [Closure() as function]:
+            found = _Reached(s, [function]).variables.items()
+            known = {place: value for place, value in found if value is not UNBOUND}
+            return Closure(function.captured, function.frame, function.defaults, known)
+        case [Static() as function] if callable(function.value):
+            return Static(functools.cache(function.value))
+    return Static(functools.cache)
+
+
+def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Callable[[], Abstract], node: cst.CSTNode
+         ) -> Abstract:
+    """`evaluate()`, which computes what the cached function gives for these arguments."""
+    given = [*arguments.positional, *arguments.named.values()]
+    for value in given:
+        _require_key(s, value, node)
+    seen = _Reached(s, [function, *given])
+    if any(isinstance(ref, MemoryRef) for ref in seen.refs):
+        raise s.refuse("flatten/effect", "a cached function reads an array that the function around it may write", node,
+                       why=_WHY, help="pass the elements as arguments, or leave out the cache")
+    _require_unchanged(s, function, seen, node)
+    _share(s, seen)
+    with _computing(s):
+        value = evaluate()
+    found = _Reached(s, [value])
+    if found.iterators or any(isinstance(ref, IterRef) for ref in found.refs):
+        raise s.refuse("flatten/unsupported-expression", "a cached function returns an iterator", node,
+                       why="the calls that share it would each find what the ones before have left",
+                       help="return a tuple")
+    _share(s, found)
+    return value
+
+
+@contextmanager
+def _computing(s: Evaluator) -> Iterator[None]:
+    """Where captured objects that the function writes are out of reach (`space.scratch`)."""
+    s.in_cache += 1
+    try:
+        yield
+    finally:
+        s.in_cache -= 1
+
+
+def _share(s: Evaluator, found: _Reached) -> None:
+    for ref in (*found.refs, *found.closures):
+        s.frozen.add(ref)
+        s.shared.add(ref)
+
+
+# --- keys
+def _require_key(s: Evaluator, value: Abstract, node: cst.CSTNode) -> None:
+    """TypeError for what has no hash; what has a hash of its own is refused."""
+    match value:
+        case IterRef() | BoxRef():
+            return
+        case ListRef() | DictRef() | LaneSet() | Array() | View():
+            raise s.raised(TypeError, node)
+        case Static():
+            try:
+                hash(value.value)
+            except TypeError:
+                raise s.raised(TypeError, node) from None
+        case GuardedUnion():
+            s.split(value, lambda each: _require_key(s, each, node))
+        case Seq():
+            _require_hash_of(s, value.cls, tuple, node)
+            for item in value.items:
+                _require_key(s, item, node)
+        case ObjRef() if dataclasses.is_dataclass(value.cls) and _is_generated(value.cls, "__hash__"):
+            entries = dict(heap.contents(s, value, node))
+            for field in dataclasses.fields(value.cls):
+                if not field.compare or field.hash is False:
+                    raise _own_hash(s, value.cls, node)
+                _require_key(s, entries[field.name], node)
+        case ObjRef():
+            _require_hash_of(s, value.cls, object, node)
+
+
+def _require_hash_of(s: Evaluator, cls: type, base: type, node: cst.CSTNode) -> None:
+    if cls.__hash__ is None:
+        raise s.raised(TypeError, node)
+    if cls.__hash__ is not base.__hash__ or cls.__eq__ is not base.__eq__:
+        raise _own_hash(s, cls, node)
+
+
+def _own_hash(s: Evaluator, cls: type, node: cst.CSTNode) -> Exception:
+    return s.refuse("flatten/unsupported-expression", f"a {cls.__name__}, which says itself what it is equal to, is "
+                    "an argument of a cached function", node, why="it is one key with others that differ from it",
+                    help="pass its attributes, or leave out the cache")
+
+
+def _is_generated(cls: type, name: str) -> bool:
+    found = getattr(cls, name, None)
+    return isinstance(found, types.FunctionType) and lookup.is_generated(found)
+
+
+# --- what a call can reach
+class _Reached:
+    """The objects with identity that values lead to, and what the variables are that nested functions among them read.
+    """
+
+    def __init__(self, s: Evaluator, values: Iterable[Abstract]):
+        self.s = s
+        self.refs: dict[Ref, None] = {}
+        self.closures: dict[Closure, None] = {}
+        self.variables: dict[tuple[Frame, str], Abstract] = {}
+        self.iterators = False
+        self._waiting = list(values)
+        while self._waiting:
+            self._look_at(self._waiting.pop())
+
+    def _look_at(self, value: Abstract) -> None:
+        match value:
+            case ListRef() | DictRef() | ObjRef() | StoreRef() | MemoryRef():
+                self._object(value)
+            case Array():
+                self._object(value.store)
+            case View():
+                self._object(value.memory)
+            case LaneSet():
+                self._object(value.members)
+            case Seq():
+                self._waiting += value.items
+            case GuardedUnion():
+                self._waiting += [value.then, value.orelse]
+            case BoundMethod():
+                self._waiting.append(value.receiver)
+            case Partial():
+                self._waiting += [value.function, *value.positional, *value.named.values()]
+            case Closure() if value not in self.closures:
+                self._closure(value)
+            case Lazy():
+                self.iterators = True
+            case Ranges():
+                self.iterators |= value.once
+
+    def _object(self, ref: Ref) -> None:
+        contents = self.s.state.heap.get(ref)
+        if ref in self.refs or contents is None:
+            return
+        self.refs[ref] = None
+        if contents is not CONFLICT:
+            plain = isinstance(ref, ListRef | StoreRef | MemoryRef)
+            self._waiting += contents if plain else [item for _, item in contents]
+
+    def _closure(self, closure: Closure) -> None:
+        self.closures[closure] = None
+        self._waiting += closure.defaults.values()
+        tree = closure.captured.tree
+        for name in sorted(scopes.read_names(tree) - scopes.local_names(tree)):
+            owner = lookup.enclosing(closure.frame, name)
+            if owner is None or owner is not self.s.frame and owner.state is None:
+                continue
+            value = self.variables[owner, name] = lookup.variable(self.s, owner, name)
+            self._waiting.append(value)
+
+
+def _require_unchanged(s: Evaluator, function: Abstract, seen: _Reached, node: cst.CSTNode) -> None:
+    """The variables that the function reads are what they were when its cache was made: a later one could have been
+    read by a call before. (Variables that nested functions write are boxes, which are shared as lists are.)"""
+    known = function.known if isinstance(function, Closure) and function.known is not None else {}
+    for (frame, name), value in seen.variables.items():
+        before = known.get((frame, name))
+        if isinstance(value, BoxRef | Closure) and before is None or before is not None and (
+                before is value or same_static(before, value)):
+            continue
+        what = f"the variable {name!r}, which a cached function reads, has another value than where the cache was made"
+        raise s.refuse("flatten/effect", what, node, why=_WHY, help=f"pass {name} as an argument of the function")
