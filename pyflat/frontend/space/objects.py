@@ -126,7 +126,7 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
             return BoundMethod(owner.receiver, name, found)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return lookup.call_method(s, found.fget, [owner.receiver], node)
-        if name == "__init__" and base is object:
+        if name == "__init__" and found is not None and (base is object or issubclass(base, BaseException)):
             return Static(_nothing)
         if name == "__new__" and isinstance(found, staticmethod):
             return Static(found.__func__)
@@ -146,7 +146,7 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
     raise s.refuse("flatten/unsupported-expression", f"super().{name}", node)
 
 
-def _nothing() -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
