@@ -83,7 +83,7 @@ def _wraps(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 HANDLERS: dict[Any, Handler] = {
     inspect.signature: _about_a_function(inspect.signature),
-    typing.get_type_hints: _about_a_function(typing.get_type_hints),
+    typing.get_type_hints: _about_a_function(typing.get_type_hints), inspect.unwrap: _about_a_function(inspect.unwrap),
     inspect.Signature.bind: _bind(partial=False), inspect.Signature.bind_partial: _bind(partial=True),
     functools.wraps: _wraps,
 }

@@ -256,6 +256,8 @@ def _look_up(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -
     if not isinstance(scratch.value, dict):
         raise s.refuse("flatten/effect", f"a captured {type(scratch.value).__name__} that is written is searched", node)
     if not scratch.cache:
+        if isinstance(key, Static) and _is_known(s, scratch, key.value):
+            return read(s, scratch.value, key.value, node)
         raise AdoptError(scratch.value, s.span(node), cache=True)
     s.trace.outside_reads += 1
     parts = _parts(s, key, node)
@@ -266,6 +268,11 @@ def _look_up(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -
         s.state.heap[scratch.slots] = tuple(entries.items())
     found: Abstract = entries[name]
     return found
+
+
+def _is_known(s: Evaluator, scratch: Scratch, key: Any) -> bool:
+    """This path has written the key."""
+    return not isinstance(dict(s.state.heap[scratch.slots]).get(key, Unavailable(None)), Unavailable)
 
 
 def _name(scratch: Scratch, parts: list[Abstract]) -> str:

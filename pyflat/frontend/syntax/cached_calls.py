@@ -67,13 +67,18 @@ def decorate(s: Evaluator, arguments: Arguments) -> Abstract:
     return Static(functools.cache)
 
 
+def without_cache(function: Abstract) -> tuple[Abstract, bool]:
+    """What is in the cache, and whether there is one."""
+    if isinstance(function, Static) and isinstance(function.value, functools._lru_cache_wrapper):
+        return Static(function.value.__wrapped__), True
+    return function, isinstance(function, Closure) and function.known is not None
+
+
 def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Callable[[], Abstract], node: cst.CSTNode
          ) -> Abstract:
     """`evaluate()`, which computes what the cached function gives for these arguments."""
-    given = [*arguments.positional, *arguments.named.values()]
-    for value in given:
-        _require_key(s, value, node)
-    seen = _Reached(s, [function, *given])
+    require_keys(s, arguments, node)
+    seen = _Reached(s, [function, *arguments.positional, *arguments.named.values()])
     if any(isinstance(ref, MemoryRef) for ref in seen.refs):
         raise s.refuse("flatten/effect", "a cached function reads an array that the function around it may write", node,
                        why=_WHY, help="pass the elements as arguments, or leave out the cache")
@@ -107,6 +112,11 @@ def _share(s: Evaluator, found: _Reached) -> None:
 
 
 # --- keys
+def require_keys(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> None:
+    for value in (*arguments.positional, *arguments.named.values()):
+        _require_key(s, value, node)
+
+
 def _require_key(s: Evaluator, value: Abstract, node: cst.CSTNode) -> None:
     """TypeError for what has no hash; what has a hash of its own is refused."""
     match value:

@@ -189,6 +189,9 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
                                      lambda: call(s, Static(function.__wrapped__), arguments, node), node)
         case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
             return _dispatched(s, function, arguments, node)
+        case types.FunctionType() if _dispatches(function) and arguments.all_static():
+            s.guards.varies("the registry of a singledispatch function")
+            return const_eval(s, lambda: function(*arguments.values()[0], **arguments.values()[1]))
         case types.FunctionType() if (function.__module__, function.__qualname__) in builtins.REPLACED:
             replacement = builtins.REPLACED[function.__module__, function.__qualname__]
             return _replaced(s, function, replacement, arguments, node)
@@ -240,6 +243,11 @@ def _replaced(s: Evaluator, function: types.FunctionType, replacement: types.Fun
                            help="flatten the spline itself, or compute the derivative outside and pass it")
     s.saw_numpy = True
     return s.mark_numpy(inline(s, replacement, arguments, node))
+
+
+def _dispatches(function: types.FunctionType) -> bool:
+    """It is the `dispatch` of a functools.singledispatch function."""
+    return (function.__module__, function.__qualname__) == ("functools", "singledispatch.<locals>.dispatch")
 
 
 def _dispatched(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
