@@ -90,9 +90,14 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     if done is not None:
         return done
     if opcode == "add" and (characters.is_text(a) or characters.is_text(b)):
-        return characters.joined(s, [a, b])
+        made = characters.joined(s, [a, b])
+        return texts.written_by(s, PYTHON["add"], [a, b], node) if type(made) is Text else made
+    if isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static) and opcode == "mod":
+        return texts.by_percent(s, a.value, b, node)
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
-        return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
+        if opcode == "mod":
+            raise s.refuse("flatten/unsupported-expression", "`%` of a template that is made from lanes", node)
+        return texts.written_by(s, PYTHON[opcode], [a, b], node)
     if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
             growing.is_growing(s, a) or growing.is_growing(s, b)):
         return growing.new(s, *growing.concatenated(s, a, b, node))

@@ -193,22 +193,9 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
-    if len(node.parts) == 1 and isinstance(only := node.parts[0], cst.FormattedStringExpression):
-        spec = [part.value for part in only.format_spec or () if isinstance(part, cst.FormattedStringText)]
-        if len(spec) == len(only.format_spec or ()) == 1 and only.conversion is None and only.equal is None:
-            return texts.written(evaluate(s, only.expression), spec[0])
-    parts: list[Abstract] = []
-    for part in node.parts:
-        if isinstance(part, cst.FormattedStringText):
-            if any(mark in part.value for mark in ("\\", "{", "}")):
-                return Text()
-            parts.append(Static(part.value))
-            continue
-        assert isinstance(part, cst.FormattedStringExpression)
-        if part.format_spec or part.conversion or part.equal:
-            evaluate(s, part.expression)
-            return Text()
-        parts.append(evaluate(s, part.expression))
+    parts = [_part_of_text(s, part) for part in node.parts]
+    if len(node.parts) == len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0]
     if len(parts) == 1 and numeric_kind(parts[0]) is INT and isinstance(parts[0], Value):
         return texts.of_int(s, parts[0])
     options = [alternatives(part) for part in parts]
@@ -216,6 +203,23 @@ def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
     if not known or math.prod(map(len, options)) > MAX_TEXTS:
         return Text()
     return _joined(s, "", parts)
+
+
+def _part_of_text(s: Evaluator, part: cst.BaseFormattedStringContent) -> Abstract:
+    """One part of an f-string: what is put in as it is, or a text."""
+    if isinstance(part, cst.FormattedStringText):
+        return Text() if any(mark in part.value for mark in ("\\", "{", "}")) else Static(part.value)
+    assert isinstance(part, cst.FormattedStringExpression)
+    value = evaluate(s, part.expression)
+    if not (part.format_spec or part.conversion or part.equal):
+        return value
+    spec = _joined(s, "", [_part_of_text(s, each) for each in part.format_spec or ()]) if all(
+        isinstance(each, cst.FormattedStringText) for each in part.format_spec or ()) else None
+    if not isinstance(spec, Static):
+        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", part)
+    if part.conversion is None and part.equal is None:
+        return texts.by_format(s, value, spec.value, part)
+    return texts.by_format(s, Text(), spec.value, part)
 
 
 def _set(s: Evaluator, node: cst.Set) -> Abstract:
