@@ -100,6 +100,8 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case Seq():
             return _class_attribute(s, owner, owner.cls, name, node)
         case ListRef() | DictRef() | Text() | LaneSet():
+            if not hasattr(set if isinstance(owner, LaneSet) else lookup.class_of(owner), name):
+                raise s.raised(AttributeError, node)
             return BoundMethod(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)

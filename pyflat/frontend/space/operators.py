@@ -29,7 +29,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, is_lane_number, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -163,10 +163,11 @@ def answer(s: Evaluator, method: types.FunctionType, owner: Abstract, operand: A
            ) -> Abstract | None:
     """What a method of an operator gives; None where it declines."""
     result = lookup.call_method(s, method, [owner, operand], node)
-    if isinstance(result, GuardedUnion):
+    declines = [isinstance(each, Static) and each.value is NotImplemented for each in alternatives(result)]
+    if any(declines) and not all(declines):
         what = f"{method.__name__} is NotImplemented in some lanes only"
         raise s.refuse("flatten/unsupported-expression", what, node)
-    return None if isinstance(result, Static) and result.value is NotImplemented else result
+    return None if all(declines) else result
 
 
 def _knows(cls: type | None, other: type | None) -> bool:

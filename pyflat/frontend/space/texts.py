@@ -117,7 +117,8 @@ def _tried(s: Evaluator, write: Callable[..., object], row: Sequence[Abstract], 
     except Exception as error:  # noqa: BLE001 - the class is what is asked
         return type(error)
     if not isinstance(made, str):
-        raise s.refuse("flatten/unsupported-expression", f"a {type(made).__name__} is made of a string of lanes", node)
+        what = f"a value of class {type(made).__name__} is computed from a string made from lanes"
+        raise s.refuse("flatten/unsupported-expression", what, node)
     return None
 
 
