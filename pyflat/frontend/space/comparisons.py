@@ -438,8 +438,8 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
 def _is_same(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> bool:
     """The identity of objects made in the flattened code."""
     if a in s.shared or b in s.shared:
-        raise s.refuse("flatten/unsupported-expression", "what a cached function has returned is compared by identity",
-                       node, why="which calls of it share one object depends on the arguments of all calls before",
+        raise s.refuse("flatten/unsupported-expression", "what a cache shares between calls is compared by identity",
+                       node, why="which calls share one object depends on the arguments of all calls before",
                        help="compare what is in the objects")
     if a in s.frozen or b in s.frozen:
         raise s.refuse("flatten/unsupported-expression", "the identity of objects that change hands in a loop", node)

@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Complex,
     DictRef,
     GuardedUnion,
+    IterRef,
     LaneSet,
     ListRef,
     ObjRef,
@@ -100,7 +101,8 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case Seq():
             return _class_attribute(s, owner, owner.cls, name, node)
         case ListRef() | DictRef() | Text() | LaneSet():
-            if not hasattr(set if isinstance(owner, LaneSet) else lookup.class_of(owner), name):
+            cls = set if isinstance(owner, LaneSet) else lookup.class_of(owner)
+            if not isinstance(owner, IterRef) and not hasattr(cls, name):
                 raise s.raised(AttributeError, node)
             return BoundMethod(owner, name)
         case Value():

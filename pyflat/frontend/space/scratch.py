@@ -21,7 +21,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError, Span
 from pyflat.frontend.space import containers
-from pyflat.frontend.state import heap
+from pyflat.frontend.state import aliasing, heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
@@ -314,6 +314,12 @@ def _remember(s: Evaluator, scratch: Scratch, key: Abstract, value: Abstract, no
         raise s.refuse("flatten/effect", "a cache that several functions write, a nested one, or one kind of key and "
                        "another", node, why="1, 1.0 and True are one key", help="use functools.lru_cache")
     scratch.user = user
+    found = aliasing.Reached(s.state, [value])
+    if found.closures or found.iterators:
+        raise s.refuse("flatten/effect", f"{describe(value)} is put into a cache", node,
+                       why="what a call finds there may have been used by another",
+                       help="keep numbers and tuples of them")
+    s.share(found)
     entries = dict(heap.contents(s, scratch.slots, node))
     entries[_name(scratch, parts)] = value
     s.state.heap[scratch.slots] = tuple(entries.items())

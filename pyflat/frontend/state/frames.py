@@ -21,6 +21,7 @@ import numpy as np
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.frontend import remedies
 from pyflat.frontend.capture import Captured
+from pyflat.frontend.state.aliasing import Reached
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
@@ -295,6 +296,12 @@ class Evaluator:
             raise self.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
                               help="make it a tuple(...) first, or make the iterator where it is used")
         iterator.used = True
+
+    def share(self, found: Reached) -> None:
+        """Objects that other calls may have from now on."""
+        for each in (*found.refs, *found.closures):
+            self.frozen.add(each)
+            self.shared.add(each)
 
     def mark_numpy(self, value: Abstract) -> Abstract:
         """A NumPy function has made this value."""

@@ -19,32 +19,25 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import aliasing, heap, lookup
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import same_static
 from pyflat.frontend.state.values import (
-    CONFLICT,
     UNBOUND,
     Abstract,
     Arguments,
     Array,
-    BoundMethod,
     BoxRef,
     Closure,
     DictRef,
     GuardedUnion,
     IterRef,
     LaneSet,
-    Lazy,
     ListRef,
     MemoryRef,
     ObjRef,
-    Partial,
-    Ranges,
-    Ref,
     Seq,
     Static,
-    StoreRef,
     View,
 )
 from pyflat.frontend.syntax import scopes
@@ -83,15 +76,15 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
         raise s.refuse("flatten/effect", "a cached function reads an array that the function around it may write", node,
                        why=_WHY, help="pass the elements as arguments, or leave out the cache")
     _require_unchanged(s, function, seen, node)
-    _share(s, seen)
+    s.share(seen)
     with _computing(s):
         value = evaluate()
     found = _Reached(s, [value])
-    if found.iterators or any(isinstance(ref, IterRef) for ref in found.refs):
+    if found.iterators:
         raise s.refuse("flatten/unsupported-expression", "a cached function returns an iterator", node,
                        why="the calls that share it would each find what the ones before have left",
                        help="return a tuple")
-    _share(s, found)
+    s.share(found)
     return value
 
 
@@ -103,12 +96,6 @@ def _computing(s: Evaluator) -> Iterator[None]:
         yield
     finally:
         s.in_cache -= 1
-
-
-def _share(s: Evaluator, found: _Reached) -> None:
-    for ref in (*found.refs, *found.closures):
-        s.frozen.add(ref)
-        s.shared.add(ref)
 
 
 # --- keys
@@ -164,64 +151,23 @@ def _is_generated(cls: type, name: str) -> bool:
 
 
 # --- what a call can reach
-class _Reached:
-    """The objects with identity that values lead to, and what the variables are that nested functions among them read.
-    """
+class _Reached(aliasing.Reached):
+    """Also what the variables are that nested functions among the values read."""
 
     def __init__(self, s: Evaluator, values: Iterable[Abstract]):
         self.s = s
-        self.refs: dict[Ref, None] = {}
-        self.closures: dict[Closure, None] = {}
         self.variables: dict[tuple[Frame, str], Abstract] = {}
-        self.iterators = False
-        self._waiting = list(values)
-        while self._waiting:
-            self._look_at(self._waiting.pop())
+        super().__init__(s.state, values)
 
-    def _look_at(self, value: Abstract) -> None:
-        match value:
-            case ListRef() | DictRef() | ObjRef() | StoreRef() | MemoryRef():
-                self._object(value)
-            case Array():
-                self._object(value.store)
-            case View():
-                self._object(value.memory)
-            case LaneSet():
-                self._object(value.members)
-            case Seq():
-                self._waiting += value.items
-            case GuardedUnion():
-                self._waiting += [value.then, value.orelse]
-            case BoundMethod():
-                self._waiting.append(value.receiver)
-            case Partial():
-                self._waiting += [value.function, *value.positional, *value.named.values()]
-            case Closure() if value not in self.closures:
-                self._closure(value)
-            case Lazy():
-                self.iterators = True
-            case Ranges():
-                self.iterators |= value.once
-
-    def _object(self, ref: Ref) -> None:
-        contents = self.s.state.heap.get(ref)
-        if ref in self.refs or contents is None:
-            return
-        self.refs[ref] = None
-        if contents is not CONFLICT:
-            plain = isinstance(ref, ListRef | StoreRef | MemoryRef)
-            self._waiting += contents if plain else [item for _, item in contents]
-
-    def _closure(self, closure: Closure) -> None:
-        self.closures[closure] = None
-        self._waiting += closure.defaults.values()
+    def closure(self, closure: Closure) -> None:
+        super().closure(closure)
         tree = closure.captured.tree
         for name in sorted(scopes.read_names(tree) - scopes.local_names(tree)):
             owner = lookup.enclosing(closure.frame, name)
             if owner is None or owner is not self.s.frame and owner.state is None:
                 continue
             value = self.variables[owner, name] = lookup.variable(self.s, owner, name)
-            self._waiting.append(value)
+            self.waiting.append(value)
 
 
 def _require_unchanged(s: Evaluator, function: Abstract, seen: _Reached, node: cst.CSTNode) -> None:

@@ -1,3 +1,4 @@
+# ruff: noqa: FURB171
 """What functions in functools.cache give is one object for all calls with equal arguments."""
 
 import functools

@@ -97,7 +97,8 @@ def case_read_one_path(x: "float"):
     return -1.0
 
 
-def case_read_other_path(x: "float"):
+def refused_read_other_path(x: "float"):
+    """flatten/effect"""
     if x > 0:
         ROW[0] = x
     return ROW[0] if x > 0 else 0.0
@@ -148,7 +149,8 @@ def case_while_scratch(n: "small"):
     return ROW[0]
 
 
-def case_loop_places(x: "float"):
+def refused_loop_places(x: "float"):
+    """flatten/effect"""
     for k in range(len(ROW)):
         ROW[k] = x * k
     return ROW[0] + ROW[1] + ROW[2] + ROW[3]
@@ -190,7 +192,8 @@ def case_nested_rows(x: "float"):
     return ROWS[1][0] * ROWS[0][0]
 
 
-def case_row_of_rows(x: "float"):
+def refused_row_of_rows(x: "float"):
+    """flatten/effect"""
     r = ROWS[1]
     r[1] = x
     for row in ROWS:
@@ -204,22 +207,26 @@ def case_dict_entry(x: "float"):
     return BOX["x"] + BOX["y"]
 
 
-def case_dict_get(x: "float"):
+def refused_dict_get(x: "float"):
+    """flatten/effect"""
     BOX["x"] = x
     return BOX.get("x"), BOX.get("nothing", 1.0)
 
 
-def case_dict_update(x: "float"):
+def refused_dict_update(x: "float"):
+    """flatten/effect"""
     BOX.update(x=x, y=2.0)
     return BOX["x"] * BOX["y"]
 
 
-def case_dict_values(x: "float"):
+def refused_dict_values(x: "float"):
+    """flatten/unknown-call"""
     BOX["x"] = x
     return sum(BOX.values())
 
 
-def case_dict_membership(x: "float"):
+def refused_dict_membership(x: "float"):
+    """flatten/effect"""
     BOX["x"] = x
     return "x" in BOX, "q" in BOX
 
@@ -229,7 +236,8 @@ def case_dict_deep(x: "float"):
     return DEEP["in"]["v"] + 1
 
 
-def case_dict_setdefault(x: "float"):
+def refused_dict_setdefault(x: "float"):
+    """flatten/effect"""
     return BOX.setdefault("y", x)
 
 
@@ -264,12 +272,14 @@ def case_counter_in_loop(n: "small"):
     return t
 
 
-def case_counter_read(x: "float"):
+def refused_counter_read(x: "float"):
+    """flatten/effect"""
     CALLS["n"] += 1
     return CALLS["n"] * 0 + x
 
 
-def case_counter_and_test(x: "float"):
+def refused_counter_and_test(x: "float"):
+    """flatten/effect"""
     CALLS["n"] += 1
     if CALLS["n"] < 0:
         return 0.0
@@ -292,7 +302,8 @@ def case_counter_method(x: "float"):
     return x
 
 
-def case_counter_class(x: "float"):
+def refused_counter_class(x: "float"):
+    """flatten/effect"""
     State.total += x
     return x
 
@@ -326,7 +337,8 @@ def case_global_by_helpers(x: "float"):
     return a + _get_level()
 
 
-def case_global_one_path(x: "float"):
+def refused_global_one_path(x: "float"):
+    """flatten/effect"""
     global LEVEL
     if x > 0:
         LEVEL = x
@@ -365,7 +377,8 @@ def case_object_swap(x: "float"):
     return STATE.last, OTHER.last
 
 
-def case_object_new_attribute(x: "float"):
+def refused_object_new_attribute(x: "float"):
+    """flatten/effect"""
     STATE.fresh = x
     return STATE.fresh
 
@@ -404,7 +417,8 @@ def case_memo_none(n: "small"):
     return v
 
 
-def case_memo_list(n: "small"):
+def refused_memo_list(n: "small"):
+    """flatten/effect"""
     if n not in KNOWN3:
         KNOWN3[n] = [n, 1]
     r = KNOWN3[n]
@@ -418,34 +432,40 @@ def case_memo_list_read(n: "small"):
     return KNOWN3[n][0]
 
 
-def case_memo_wrong(n: "small", x: "float"):
+def refused_memo_wrong(n: "small", x: "float"):
+    """flatten/effect"""
     if n not in KNOWN2:
         KNOWN2[n] = x
     return KNOWN2[n]
 
 
-def case_memo_identity(n: "small"):
+def refused_memo_identity(n: "small"):
+    """flatten/unsupported-expression"""
     if n not in KNOWN3:
         KNOWN3[n] = [n, 1]
     return KNOWN3[n] is KNOWN3[n]
 
 
-def case_memo_length(n: "small"):
+def refused_memo_length(n: "small"):
+    """flatten/unsupported-expression"""
     KNOWN[n] = n
     return len(KNOWN)
 
 
-def case_history(x: "float"):
+def refused_history(x: "float"):
+    """flatten/effect"""
     HISTORY.append(x)
     return x
 
 
-def case_history_last(x: "float"):
+def refused_history_last(x: "float"):
+    """flatten/effect"""
     HISTORY.append(x)
     return HISTORY[-1]
 
 
-def case_pushed_and_popped(x: "float"):
+def refused_pushed_and_popped(x: "float"):
+    """flatten/effect"""
     STACK.append(x)
     return STACK.pop()
 
@@ -555,7 +575,8 @@ def case_nonlocal_lambda(x: "float"):
     return a, f()
 
 
-def case_late_binding(x: "float"):
+def refused_late_binding(x: "float"):
+    """flatten/unsupported-expression"""
     fs = [lambda: k * x for k in range(3)]
     gs = [lambda k=k: k + x for k in range(3)]
     return fs[0](), gs[0]()
@@ -574,7 +595,8 @@ def case_shared_default(x: "float", seen=[0.0]):
     return seen[0] + len(seen)
 
 
-def case_shared_default_grows(x: "float", seen=[]):
+def refused_shared_default_grows(x: "float", seen=[]):
+    """flatten/effect"""
     seen.append(x)
     return len(seen)
 

@@ -1,3 +1,4 @@
+# ruff: noqa: FURB171
 """Results that are no numbers: strings, members, None, dates and tuples of them; strings as arguments."""
 
 import datetime
@@ -128,7 +129,8 @@ def case_member_fstring(x: "float"):
     return f"{Size.of(x)}!"
 
 
-def case_member_value_joined(x: "float"):
+def refused_member_value_joined(x: "float"):
+    """flatten/result-kind"""
     return "-".join([Size.of(x).value, "x"])
 
 
@@ -153,7 +155,8 @@ def case_int_member_or_none(n: "small"):
     return Prio.TOP if n > 2 else None
 
 
-def case_str_member(x: "float"):
+def refused_str_member(x: "float"):
+    """flatten/unknown-call"""
     w = Word.ON if x > 0 else Word.OFF
     return w, w == "on", w.upper(), w + "!"
 
@@ -386,11 +389,13 @@ def case_label_loop(n: "small"):
     return s
 
 
-def case_label_percent(n: "small"):
+def refused_label_percent(n: "small"):
+    """flatten/result-kind"""
     return "%s-%d" % ("a" if n > 0 else "b", 3)
 
 
-def case_label_format(n: "small"):
+def refused_label_format(n: "small"):
+    """flatten/result-kind"""
     return "{}/{}".format("a" if n > 0 else "b", Size.S.value)
 
 
@@ -457,7 +462,8 @@ def case_members_of_two(x: "float"):
     return Size.S if x > 0 else Word.ON
 
 
-def case_member_list(x: "float"):
+def refused_member_list(x: "float"):
+    """flatten/result-kind"""
     return [m.value for m in Size if m is not Size.of(x)]
 
 

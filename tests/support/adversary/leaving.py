@@ -1,10 +1,10 @@
+# ruff: noqa: FURB161
 """return in try and finally, harmless contexts, rounding by text, digits, short aranges, tail recursion."""
 
-import contextlib
 import decimal
 import math
 import warnings
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 
 import numpy as np
 
@@ -70,14 +70,16 @@ def case_return_list_before_finally(x: "float"):
         v.append(1.0)
 
 
-def case_return_in_finally(x: "float"):
+def refused_return_in_finally(x: "float"):
+    """flatten/not-yet"""
     try:
         return 1 / x
     finally:
         return -1.0
 
 
-def case_return_in_finally_conditional(x: "float"):
+def refused_return_in_finally_conditional(x: "float"):
+    """flatten/not-yet"""
     try:
         v = 1 / x
     except ZeroDivisionError:
@@ -88,7 +90,8 @@ def case_return_in_finally_conditional(x: "float"):
     return v
 
 
-def case_break_in_finally(x: "float"):
+def refused_break_in_finally(x: "float"):
+    """flatten/not-yet"""
     t = 0.0
     for k in range(3):
         try:
@@ -98,7 +101,8 @@ def case_break_in_finally(x: "float"):
     return t
 
 
-def case_continue_in_finally(x: "float"):
+def refused_continue_in_finally(x: "float"):
+    """flatten/not-yet"""
     t = 0.0
     for k in range(3):
         try:
@@ -280,12 +284,14 @@ def case_with_loop(n: "small"):
     return t
 
 
-def case_with_contextmanager(x: "float"):
+def refused_with_contextmanager(x: "float"):
+    """flatten/unsupported-statement"""
     with scaled(x) as k:
         return k + 1
 
 
-def case_with_contextmanager_catches(x: "float"):
+def refused_with_contextmanager_catches(x: "float"):
+    """flatten/unsupported-statement"""
     r = 0.0
     with caught():
         r = 1 / x
@@ -333,12 +339,14 @@ def case_errstate_division(x: "float"):
         return float(np.float64(1.0) / x)
 
 
-def case_localcontext(x: "float"):
+def refused_localcontext(x: "float"):
+    """flatten/unsupported-statement"""
     with decimal.localcontext():
         return x + 1
 
 
-def case_exit_stack(x: "float"):
+def refused_exit_stack(x: "float"):
+    """flatten/unsupported-statement"""
     with ExitStack() as stack:
         stack.enter_context(Quiet())
         return x
@@ -391,19 +399,23 @@ def case_float_text_format(x: "float"):
     return float(format(x, ".3f")), float("{:.2f}".format(x))
 
 
-def case_float_text_plus(x: "float"):
+def refused_float_text_plus(x: "float"):
+    """flatten/unsupported-expression"""
     return float(f"{x:+.2f}")
 
 
-def case_float_text_int(n: "int"):
+def refused_float_text_int(n: "int"):
+    """flatten/unsupported-expression"""
     return float(f"{n:.2f}"), float(str(n)), int(f"{n}")
 
 
-def case_text_compared(x: "float"):
+def refused_text_compared(x: "float"):
+    """flatten/unsupported-expression"""
     return f"{x:.1f}" == "1.5", f"{x:.1f}" == f"{x + 0.01:.1f}"
 
 
-def case_text_of_round(x: "float"):
+def refused_text_of_round(x: "float"):
+    """flatten/unsupported-expression"""
     return str(round(x, 1)) == "0.5"
 
 
@@ -411,7 +423,8 @@ def case_digit_sum(n: "small"):
     return sum(int(c) for c in str(abs(n) * 37))
 
 
-def case_digits_sorted(n: "small"):
+def refused_digits_sorted(n: "small"):
+    """flatten/too-large"""
     return int("".join(sorted(str(abs(n) * 91 + 10))))
 
 
@@ -419,7 +432,8 @@ def case_digits_reversed(n: "small"):
     return int(str(abs(n) * 120 + 7)[::-1])
 
 
-def case_digits_counted(n: "small"):
+def refused_digits_counted(n: "small"):
+    """flatten/unsupported-expression"""
     return str(n * 111).count("1"), len(str(n)), str(n).isdigit()
 
 
@@ -439,15 +453,18 @@ def case_digits_loop(n: "int"):
     return t
 
 
-def case_digits_binary(n: "small"):
+def refused_digits_binary(n: "small"):
+    """flatten/lane-to-object"""
     return bin(abs(n)).count("1"), int(bin(abs(n)), 2), len(f"{abs(n):b}")
 
 
-def case_digits_padded(n: "small"):
+def refused_digits_padded(n: "small"):
+    """flatten/unsupported-expression"""
     return str(abs(n)).zfill(3) == "002", len(f"{abs(n):03d}")
 
 
-def case_digits_of_negative(n: "small"):
+def refused_digits_of_negative(n: "small"):
+    """flatten/unsupported-expression"""
     return int(str(n)), int(str(n).replace("-", "0"))
 
 
@@ -463,7 +480,8 @@ def case_astype_bool(x: "float"):
     return (np.array([x, 1.0]) > 0).astype(int).sum()
 
 
-def case_astype_array(x: "float"):
+def refused_astype_array(x: "float"):
+    """flatten/result-kind"""
     return np.array([x, 2.5, -1.5]).astype(int).tolist() if abs(x) < 1e6 else []
 
 
@@ -475,11 +493,13 @@ def case_int_of_floor(x: "float"):
     return int(np.floor(x)) if abs(x) < 1e9 else 0
 
 
-def case_arange_lane(n: "small"):
+def refused_arange_lane(n: "small"):
+    """flatten/lane-to-object"""
     return np.arange(max(n, 0)).sum() if n < 6 else 0
 
 
-def case_arange_lane_list(n: "small"):
+def refused_arange_lane_list(n: "small"):
+    """flatten/lane-to-object"""
     return sum(np.arange(min(max(n, 0), 4)).tolist())
 
 
@@ -487,7 +507,8 @@ def case_arange_known(x: "float"):
     return (np.arange(4) * x).sum(), len(np.arange(0, 1, 0.25))
 
 
-def case_arange_step(x: "float"):
+def refused_arange_step(x: "float"):
+    """flatten/lane-to-object"""
     return np.arange(x, x + 3).tolist() if abs(x) < 100 else []
 
 
@@ -495,7 +516,8 @@ def case_linspace_lane(x: "float"):
     return np.linspace(0.0, x, 5)[3] if abs(x) < 1e3 else 0.0
 
 
-def case_range_lane(n: "small"):
+def refused_range_lane(n: "small"):
+    """flatten/result-kind"""
     return [k * k for k in range(min(max(n, 0), 3))] + [0]
 
 
@@ -577,7 +599,8 @@ def _tail_and(n):
     return n <= 0 or (n != 5 and _tail_and(n - 1))
 
 
-def case_tail_and(n: "small"):
+def refused_tail_and(n: "small"):
+    """flatten/recursion"""
     return _tail_and(n)
 
 
@@ -588,7 +611,8 @@ def _tail_finally(n, t):
         t = 0
 
 
-def case_tail_finally(n: "small"):
+def refused_tail_finally(n: "small"):
+    """flatten/recursion"""
     return _tail_finally(n, 0)
 
 

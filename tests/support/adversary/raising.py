@@ -1,3 +1,4 @@
+# ruff: noqa: F524
 """What a raise statement evaluates before it raises, and which handler gets what it raises."""
 
 import decimal

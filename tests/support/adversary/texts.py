@@ -1,3 +1,4 @@
+# ruff: noqa: F504, F505, F507, F522, F524
 """Strings made from lanes: what making them raises, and what is asked of them."""
 
 from tests.support.adversary import small
@@ -131,7 +132,8 @@ def case_added_number(n: "small"):
         return -1
 
 
-def case_added_to_number(n: "small"):
+def refused_added_to_number(n: "small"):
+    """flatten/unsupported-expression"""
     try:
         n + "a"
         return 3
@@ -155,7 +157,8 @@ def case_joined_numbers(n: "small"):
         return -1
 
 
-def case_negated(n: "small"):
+def refused_negated(n: "small"):
+    """flatten/unsupported-expression"""
     try:
         -f"{n * 0.5}"
         return 3
@@ -163,7 +166,8 @@ def case_negated(n: "small"):
         return -1
 
 
-def case_of_bytes(n: "small"):
+def refused_of_bytes(n: "small"):
+    """flatten/unsupported-expression"""
     try:
         str(n, "utf8")
         return 3
@@ -171,7 +175,8 @@ def case_of_bytes(n: "small"):
         return -1
 
 
-def case_int_of_a_float(n: "small"):
+def refused_int_of_a_float(n: "small"):
+    """flatten/unsupported-expression"""
     try:
         int(f"{n * 0.5}")
         return 3
@@ -179,7 +184,8 @@ def case_int_of_a_float(n: "small"):
         return -1
 
 
-def case_index(n: "small"):
+def refused_index(n: "small"):
+    """flatten/unsupported-expression"""
     try:
         f"{n}".index("z")
         return 3
@@ -243,7 +249,8 @@ def case_padded(n: "small"):
         return -1
 
 
-def case_width_of_a_lane(n: "small"):
+def refused_width_of_a_lane(n: "small"):
+    """flatten/lane-to-object"""
     try:
         f"{n:{n}}"
         return 3
@@ -251,7 +258,8 @@ def case_width_of_a_lane(n: "small"):
         return -1
 
 
-def case_character(n: "small"):
+def refused_character(n: "small"):
+    """flatten/unsupported-expression"""
     try:
         "%c" % n
         return 3
@@ -277,15 +285,18 @@ def case_percent_d_of_infinity(x: "float"):
         return 3
 
 
-def case_is_digit(n: "small"):
+def refused_is_digit(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if str(n).isdigit() else 2
 
 
-def case_float_is_digit(n: "small"):
+def refused_float_is_digit(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if f"{n * 0.5}".isdigit() else 2
 
 
-def case_truth(n: "small"):
+def refused_truth(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if f"{n * 0.5}" else 2
 
 
@@ -293,59 +304,73 @@ def case_truth_of_part(n: "small"):
     return 1 if str(n)[5:] else 2
 
 
-def case_length(n: "small"):
+def refused_length(n: "small"):
+    """flatten/unsupported-expression"""
     return len(f"{n * 0.5:.1f}")
 
 
-def case_starts(n: "small"):
+def refused_starts(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if f"{n * 0.5:.1f}".startswith("-") else 2
 
 
-def case_find(n: "small"):
+def refused_find(n: "small"):
+    """flatten/unsupported-expression"""
     return f"{n * 0.5:.1f}".find(".")
 
 
-def case_split(n: "small"):
+def refused_split(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if f"{n * 0.5:.1f}".split(".")[0] == "1" else 2
 
 
-def case_is_none(n: "small"):
+def refused_is_none(n: "small"):
+    """flatten/unsupported-expression"""
     return f"{n * 0.5}" is None, f"{n * 0.5}" != None, isinstance(f"{n * 0.5}", str)
 
 
-def case_equals_number(n: "small"):
+def refused_equals_number(n: "small"):
+    """flatten/unsupported-expression"""
     return f"{n * 0.5}" == 3
 
 
-def case_in_tuple(n: "small"):
+def refused_in_tuple(n: "small"):
+    """flatten/unsupported-expression"""
     return f"{n * 0.5}" in ("a", 3)
 
 
-def case_as_key(n: "small"):
+def refused_as_key(n: "small"):
+    """flatten/lane-to-object"""
     return {f"{n * 0.5}": 1}.get("1.5", 2)
 
 
-def case_in_set(n: "small"):
+def refused_in_set(n: "small"):
+    """flatten/unsupported-expression"""
     return len({f"{n * 0.5}", "1.5"})
 
 
-def case_ordered(n: "small"):
+def refused_ordered(n: "small"):
+    """flatten/unsupported-expression"""
     return f"{n * 0.5}" > "1"
 
 
-def case_greatest(n: "small"):
+def refused_greatest(n: "small"):
+    """flatten/unsupported-expression"""
     return max([f"{n}", "a"]) == "a"
 
 
-def case_stripped(n: "small"):
+def refused_stripped(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if f"{n * 0.5}".strip("0123456789.-") else 2
 
 
-def case_label_joined(n: "small"):
+def refused_label_joined(n: "small"):
+    """flatten/unsupported-expression"""
     return len("".join(["" if n > 0 else "a"]))
 
 
-def case_label_formatted(n: "small"):
+def refused_label_formatted(n: "small"):
+    """flatten/unsupported-expression"""
     return 1 if "{}".format("" if n > 0 else "a") else 2
 
 
@@ -360,7 +385,8 @@ def case_last_item(n: "small"):
         return -1
 
 
-def case_first_of_loop(n: "small"):
+def refused_first_of_loop(n: "small"):
+    """flatten/iterable-not-static"""
     for c in f"{n * 0.5}":
         return 1
 

@@ -480,7 +480,8 @@ def case_cached_wrapped(x: "float"):
     return p13.__wrapped__(x)
 
 
-def case_cached_method(x: "float"):
+def refused_cached_method(x: "float"):
+    """flatten/unsupported-statement"""
     class C:
         def __init__(self, v):
             self.v = v
@@ -537,11 +538,13 @@ def case_area_of_none(x: "float"):
     return area(x)
 
 
-def case_dispatched_by_hand(x: "float"):
+def refused_dispatched_by_hand(x: "float"):
+    """flatten/unsupported-expression"""
     return kind.dispatch(float)(x), kind.registry[int](3)
 
 
-def case_method_dispatch(x: "float", n: "small"):
+def refused_method_dispatch(x: "float", n: "small"):
+    """flatten/effect"""
     return Typed().of(x), Typed().of(n)
 
 
@@ -615,7 +618,8 @@ def case_partial_twice(x: "float"):
     return g(), g(y=3.0)
 
 
-def case_partial_parts(x: "float"):
+def refused_partial_parts(x: "float"):
+    """flatten/unsupported-expression"""
     f = partial(p1, 2.0, y=x)
     return f.func is p1, f.args, f.keywords["y"]
 
@@ -646,7 +650,8 @@ def case_bind_missing(x: "float"):
         return x
 
 
-def case_too_many_for_wrapped(x: "float"):
+def refused_too_many_for_wrapped(x: "float"):
+    """flatten/bad-call"""
     return p1(x, 1.0, 2.0)
 
 
@@ -727,7 +732,8 @@ def case_local_memo(x: "float"):
     return h(2) + h(2) + h(1)
 
 
-def case_identity_decorator(x: "float"):
+def refused_identity_decorator(x: "float"):
+    """flatten/effect"""
     @typing.no_type_check
     @typing.final
     def h(v):
@@ -736,7 +742,8 @@ def case_identity_decorator(x: "float"):
     return h(x)
 
 
-def case_class_decorator(x: "float"):
+def refused_class_decorator(x: "float"):
+    """flatten/effect"""
     def plus(cls):
         cls.extra = 5.0
         return cls
@@ -749,7 +756,8 @@ def case_callable_instance(x: "float"):
     return s(lambda v: v + 1)(x)
 
 
-def case_wraps_lambda(x: "float"):
+def refused_wraps_lambda(x: "float"):
+    """flatten/unsupported-expression"""
     f = wraps(p1)(lambda *a: sum(a))
     return f(x, 1.0), f.__name__
 
