@@ -164,7 +164,7 @@ def integers(w: Wide, depth: int) -> list[tuple[float, Thunk]]:
 
 
 def guarded(w: Wide) -> tuple[Lines, bool]:
-    """try ... finally, whose body may leave."""
+    """try ... finally, both of which may leave."""
     before = w.scope
     w.scope = before.copy()
     body, left = w.body(w.rng.randint(1, 2), leave=0.3)
@@ -172,6 +172,8 @@ def guarded(w: Wide) -> tuple[Lines, bool]:
     w.scope = join([before.copy(), w.scope])
     names = [n for n in w.scope.names(FLOAT) if n in before.bound and n not in w.scope.frozen]
     last = f"{w.rng.choice(names)} {w.rng.choice('+*')}= {w.rng.choice(('0.5', '2.0', '-1.0'))}" if names else "pass"
+    if w.chance(0.2):
+        last = f"if {w.real(0)} > 0.5: return {w.result()}"
     before.replace(after)
     w.scope = before
     return ["try:", *_block(body), "finally:", *_block([last])], left

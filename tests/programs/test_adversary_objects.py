@@ -21,6 +21,7 @@ from tests.support.adversary import (
     containers,
     decorators,
     effects,
+    jumps_in_finally,
     labels,
     leaving,
     raising,
@@ -32,7 +33,7 @@ from tests.support.adversary import (
 )
 
 MODULES = (returned, whole_numbers, classes, effects, containers, decorators, wrappers)
-GROUPED = (labels, captured_state, wrapped, leaving, cached, asked_to_compare, raising, texts)
+GROUPED = (labels, captured_state, wrapped, leaving, jumps_in_finally, cached, asked_to_compare, raising, texts)
 GROUP = 12
 
 

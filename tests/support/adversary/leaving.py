@@ -70,16 +70,14 @@ def case_return_list_before_finally(x: "float"):
         v.append(1.0)
 
 
-def refused_return_in_finally(x: "float"):
-    """flatten/not-yet"""
+def case_return_in_finally(x: "float"):
     try:
         return 1 / x
     finally:
         return -1.0
 
 
-def refused_return_in_finally_conditional(x: "float"):
-    """flatten/not-yet"""
+def case_return_in_finally_conditional(x: "float"):
     try:
         v = 1 / x
     except ZeroDivisionError:
@@ -90,8 +88,7 @@ def refused_return_in_finally_conditional(x: "float"):
     return v
 
 
-def refused_break_in_finally(x: "float"):
-    """flatten/not-yet"""
+def case_break_in_finally(x: "float"):
     t = 0.0
     for k in range(3):
         try:
@@ -101,8 +98,7 @@ def refused_break_in_finally(x: "float"):
     return t
 
 
-def refused_continue_in_finally(x: "float"):
-    """flatten/not-yet"""
+def case_continue_in_finally(x: "float"):
     t = 0.0
     for k in range(3):
         try:
