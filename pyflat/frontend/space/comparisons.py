@@ -437,6 +437,8 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
 
 def _is_same(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> bool:
     """The identity of objects made in the flattened code."""
+    if isinstance(a, Static) or isinstance(b, Static):
+        return isinstance(a, Static) and isinstance(b, Static) and a.value is b.value
     if a in s.shared or b in s.shared:
         raise s.refuse("flatten/unsupported-expression", "what a cache shares between calls is compared by identity",
                        node, why="which calls share one object depends on the arguments of all calls before",

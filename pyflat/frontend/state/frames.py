@@ -186,6 +186,8 @@ class Trace:
     around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
     evaluated: dict[Hashable, Any] = field(default_factory=dict)
     """Calls by their signatures."""
+    cached: dict[Hashable, tuple[Abstract, Abstract]] = field(default_factory=dict)
+    """Known results of cached functions, and the functions."""
 
 
 class _At:

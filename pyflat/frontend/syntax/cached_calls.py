@@ -14,12 +14,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 
 import libcst as cst
 
-from pyflat.frontend.state import aliasing, heap, lookup
+from pyflat.frontend.state import aliasing, heap, lookup, signatures
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import same_static
 from pyflat.frontend.state.values import (
@@ -76,9 +76,14 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
         raise s.refuse("flatten/effect", "a cached function reads an array that the function around it may write", node,
                        why=_WHY, help="pass the elements as arguments, or leave out the cache")
     _require_unchanged(s, function, seen, node)
+    key = _known_key(function, arguments, seen)
+    if key in s.trace.cached:
+        return s.trace.cached[key][0]
     s.share(seen)
     with _computing(s):
         value = evaluate()
+    if key is not None and isinstance(value, Static) and signatures.is_by_value(value.value):
+        s.trace.cached[key] = value, function
     found = _Reached(s, [value])
     if found.iterators:
         raise s.refuse("flatten/unsupported-expression", "a cached function returns an iterator", node,
@@ -86,6 +91,19 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
                        help="return a tuple")
     s.share(found)
     return value
+
+
+def _known_key(function: Abstract, arguments: Arguments, seen: _Reached) -> Hashable:
+    """Of a call with known numbers and strings that reads no lane: its result, if known too, is computed once. None of
+    others."""
+    values, named = arguments.values()
+    read = [*seen.variables.values(), *(value for each in seen.closures for value in each.defaults.values())]
+    if not arguments.all_static() or not all(map(signatures.is_by_value, [*values, *named.values()])) \
+            or seen.refs or not all(isinstance(value, Static | Closure) for value in read):
+        return None
+    by_name = tuple((name, signatures.static_key(value)) for name, value in named.items())
+    known = function.value if isinstance(function, Static) else function
+    return id(known), tuple(map(signatures.static_key, values)), by_name
 
 
 @contextmanager

@@ -366,6 +366,63 @@ def case_box_before(n: "small"):
     return g(1) + g(1) + n
 
 
+@cache
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def case_many_calls(n: "small"):
+    return fib(60) % 1000 + n
+
+
+def case_many_local_calls(n: "small"):
+    @cache
+    def ways(k, step=2):
+        return 1 if k < step else ways(k - 1) + ways(k - step)
+
+    return ways(50) + n
+
+
+def case_decided_by_a_condition(n: "small"):
+    @cache
+    def g(k):
+        return k if n > 0 else -k
+
+    a = 0
+    if n > 0:
+        a = g(2)
+    return a + g(2)
+
+
+def case_decided_by_a_default(n: "small"):
+    @cache
+    def g(k, m=n):
+        return k if m > 0 else -k
+
+    a = g(2) if n > 0 else 0
+    return a * 10 + g(2)
+
+
+def case_decided_in_a_helper(n: "small"):
+    def positive():
+        return n > 0
+
+    @cache
+    def g(k):
+        return k if positive() else -k
+
+    a = g(2) if n > 0 else 0
+    return a * 10 + g(2)
+
+
+def case_numbers_of_other_kinds(n: "small"):
+    @cache
+    def half(k):
+        return k / 2 if isinstance(k, float) else k // 2
+
+    return half(3) + n, half("a" if n > 9 else 5)
+
+
 def refused_written_item(n: "small"):
     """flatten/effect"""
     pair(n)[0] += 1
