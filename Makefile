@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz mixed shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo test check lint fuzz mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ verify-libm: $(READY)  ## compare vector code with the C library that is loaded,
 
 mixed: $(READY)  ## random calls with other libraries' columns against plain arrays: make mixed CALLS=20000 SEED=1
 	"$(PY)" -m benchmarks.mixed_calls --calls $(or $(CALLS),1000) --seed $(or $(SEED),0)
+
+adversary: $(READY)  ## adversarial functions on both targets, over many lanes: make adversary ADVERSARY_ARGS='--only cached'
+	"$(PY)" -m benchmarks.adversaries $(ADVERSARY_ARGS)
 
 shapes: $(READY)  ## programs of every shape and size on every way out: right or too large, seconds, MiB
 	"$(PY)" -m benchmarks.shapes $(SHAPES_ARGS)

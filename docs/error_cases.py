@@ -354,22 +354,16 @@ f.flat(ns)
     "flatten/not-yet": Example(
         '''
 @pyflat.flatten
-def f(x):
-    try:
-        return 1.0 / x
-    finally:
-        return 0.0
+def f(n):
+    return round(n, -n)
 
-f.flat(xs)
+f.flat(ns)
 ''', '''
 @pyflat.flatten
-def f(x):
-    try:
-        return 1.0 / x
-    except ZeroDivisionError:
-        return 0.0
+def f(n):
+    return round(n, -2) if n > 100 else round(n, -1)
 
-f.flat(xs)
+f.flat(ns)
 '''),
     "flatten/generator": Example(
         '''

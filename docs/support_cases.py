@@ -225,6 +225,11 @@ def over_sequences(x):
 TABLE = np.array([0.5, 1.5, -2.0])
 
 
+@case(SECTION, "`enumerate` with a start that differs by lane", INTS)
+def over_numbered(n):
+    return sum(i * c for i, c in enumerate((1, -2, 5), start=n))
+
+
 @case(SECTION, "over a captured array", FLOATS)
 def over_array(x):
     total = 0.0
@@ -450,6 +455,26 @@ def caught(x):
         return 0.0
 
 
+class Negative(ValueError):
+    def __init__(self, value):
+        super().__init__(f"{value:.2f} is negative")
+        self.value = value
+
+
+def root(x):
+    if x < 0:
+        raise Negative(x)
+    return math.sqrt(x)
+
+
+@case(SECTION, "an exception of one's own, with an `__init__`, that a helper raises", FINITE)
+def own_exception(x):
+    try:
+        return root(x)
+    except Negative:
+        return -1.0
+
+
 @case(SECTION, "several exceptions, `else`, `finally`", FINITE)
 def caught_more(x):
     try:
@@ -491,7 +516,7 @@ def left_through_finally(x):
     return depth
 
 
-@case(SECTION, "`return` in a `finally` block", FLOATS, code="flatten/not-yet")
+@case(SECTION, "`return` in a `finally` block", FLOATS)
 def swallowed(x):
     try:
         return 1.0 / x
@@ -1062,6 +1087,22 @@ def nested_decorator(x):
         return 1.0 if n == 0 else power(n - 1) * x
 
     return power(3) + power(2)
+
+
+@functools.lru_cache
+def weights(n):
+    return [1.0, n / 2]
+
+
+@case(SECTION, "reading what a function in `functools.cache` returns", INTS)
+def cached_list_read(n):
+    return sum(weights(n)) + weights(n)[1]
+
+
+@case(SECTION, "changing it, which the next call would see", INTS, code="flatten/effect")
+def cached_list_changed(n):
+    weights(n).append(0.5)
+    return len(weights(n))
 
 
 # --- complex numbers

@@ -17,6 +17,7 @@ from typing import Any
 
 _ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T", "flat"})
 _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
+"""What goes over its first argument, zip over all of them: the second one of enumerate is a number."""
 OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "argmax", "argmin", "cumsum",
                       "cumprod", "argsort", "dot", "searchsorted"})
 """Methods that go over all elements. (Functions that do, as np.sum, may mean a lane: `two_readings`.)"""
@@ -119,7 +120,8 @@ class _Reader(ast.NodeVisitor):
         if isinstance(node.func, ast.Name):
             for position, value in _given(node):
                 if node.func.id in _ITERATING:
-                    self.note(value, f"{node.func.id}() is taken of it")
+                    if node.func.id == "zip" and isinstance(position, int) or position in (0, "iterable"):
+                        self.note(value, f"{node.func.id}() is taken of it")
                 elif isinstance(value, ast.Name) and value.id in self.names:
                     self.passed.append((value.id, node.func.id, position))
         elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:

@@ -1,5 +1,6 @@
 """What classes, decorators and ways out of blocks add to random programs: special methods that builtins ask, members of
-an enum by a lane, a wrapper that binds signatures, a cache, nonlocal counters, `finally`, suppress, context managers."""
+an enum by a lane, comparisons of a namedtuple, a wrapper that binds signatures, caches, exceptions with an __init__,
+nonlocal counters, `finally`, suppress, context managers."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ import contextlib
 import functools
 import inspect
 from enum import IntEnum
+from typing import NamedTuple
 
 KNOWN = {n: n * n - 3 for n in range(9)}  # whole: flattening again finds the same
 
@@ -56,6 +58,21 @@ class Pair(tuple):
         return self[0] - self[1]
 
 
+class Span(NamedTuple):
+    low: float
+    high: float
+
+    def __eq__(self, other):
+        return self.low == other.low
+
+
+class errors:
+    class Low(ValueError):
+        def __init__(self, value):
+            super().__init__(f"{value:.2f} is low")
+            self.value = value
+
+
 class Depth:
     def __init__(self):
         self.inside = 0
@@ -90,6 +107,24 @@ def scaled(value, by=0.25):
     return value * by
 
 
+@functools.cache
+def row(n):
+    return [n, n + 1.5]
+
+
+def required(value):
+    if value < -0.5:
+        raise errors.Low(value + 1)
+    return value
+
+
+def lifted(value):
+    try:
+        return required(value)
+    except errors.Low:
+        return 0.5
+
+
 def remembered(n):
     if n not in KNOWN:
         KNOWN[n] = n * n - 3
@@ -108,6 +143,9 @@ def reals(w: Wide, depth: int) -> list[tuple[float, Thunk]]:
         (0.3, lambda: f"({sub(0)} if Metre({sub(depth)}) else {sub(0)})"),
         (0.4, lambda: f"Pair({sub(depth)}{pick(('', ', ' + sub(0)))}).spread"),
         (0.4, lambda: f"scaled({sub(depth)}{pick(('', ', ' + sub(0), ', by=' + sub(0)))})"),
+        (0.3, lambda: f"lifted({sub(depth)})"),
+        (0.3, lambda: f"sum(row({w.integer(depth)} % {pick('35')}))"),
+        (0.3, lambda: f"sum(i * v for i, v in enumerate(({sub(0)}, {sub(0)}), {w.integer(depth)} % 7))"),
         (0.3, lambda: f"float(f'{{{w.name(FLOAT) or '0.125'}:.{pick('0123')}f}}')"),
     ]
 
@@ -120,12 +158,13 @@ def integers(w: Wide, depth: int) -> list[tuple[float, Thunk]]:
         (0.4, lambda: f"(Mode({sub(depth)} % 3) * 2 + {pick(('Mode.LOW', '1'))})"),
         (0.3, lambda: f"(1 if Mode({sub(0)} % {pick('34')}) is Mode.{pick(('LOW', 'HIGH'))} else {sub(0)})"),
         (0.4, lambda: f"round({sub(depth)}, -{pick('12')})"),
+        (0.3, lambda: f"(1 if Span({w.real(0)}, {w.real(0)}) {pick(('!=', '=='))} Span({w.real(0)}, 0.5) else {sub(0)})"),
         (0.4, lambda: f"remembered({sub(depth)} % {pick(('5', '9'))})"),
     ]
 
 
 def guarded(w: Wide) -> tuple[Lines, bool]:
-    """try ... finally, whose body may leave."""
+    """try ... finally, both of which may leave."""
     before = w.scope
     w.scope = before.copy()
     body, left = w.body(w.rng.randint(1, 2), leave=0.3)
@@ -133,6 +172,8 @@ def guarded(w: Wide) -> tuple[Lines, bool]:
     w.scope = join([before.copy(), w.scope])
     names = [n for n in w.scope.names(FLOAT) if n in before.bound and n not in w.scope.frozen]
     last = f"{w.rng.choice(names)} {w.rng.choice('+*')}= {w.rng.choice(('0.5', '2.0', '-1.0'))}" if names else "pass"
+    if w.chance(0.2):
+        last = f"if {w.real(0)} > 0.5: return {w.result()}"
     before.replace(after)
     w.scope = before
     return ["try:", *_block(body), "finally:", *_block([last])], left

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import math
 import random
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ import pytest
 
 import pyflat
 from pyflat.testing import in_kind, lane_of, same_bits
+from tests.support.adversaries import FLOATS, INTS
 from tests.support.adversary import (
     aliasing,
     builtins_and_math,
@@ -41,9 +41,6 @@ from tests.support.adversary import (
 )
 from tests.support.twins import outcome
 
-FLOATS = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -2.5, 3.0, -7.0, 1e-17, 5e-324, 1e300, -1e300, 2.0**53,
-          2.0**63, math.inf, -math.inf, math.nan)
-INTS = (0, 1, -1, 2, -2, 3, -3, 4, 5, 7, -10, 63, 64, 100, 2**31, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63))
 GRIDS: dict[str, tuple[Any, ...]] = {"float": FLOATS, "int": INTS, "bool": (False, True)}
 DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
 MOST = 300

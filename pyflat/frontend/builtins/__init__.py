@@ -199,7 +199,7 @@ _HANDLERS: dict[Any, Handler] = {
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     str: sequences.text, repr: sequences.text,
-    format: sequences.text, ord: sequences.ord_, bin: sequences.in_base(2), oct: sequences.in_base(8),
+    format: sequences.format_, ord: sequences.ord_, bin: sequences.in_base(2), oct: sequences.in_base(8),
     hex: sequences.in_base(16), operator.add: sequences.operator_add,
     object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
     object.__setattr__: objects.store_plainly, setattr: objects.setattr_, operator.index: arithmetic.index_,

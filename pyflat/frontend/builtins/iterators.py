@@ -36,23 +36,23 @@ from pyflat.frontend.state.values import (
     Static,
 )
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import INT_MAX
+from pyflat.ir.types import BOOL, INT, INT_MAX
 
 
 # --- builtins
 def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    values = [*arguments.positional, *arguments.named.values()]
-    start = values[1] if len(values) > 1 else Static(0)
-    if not isinstance(start, Static):
-        raise s.refuse("flatten/lane-to-object", "the start of enumerate differs from lane to lane", node)
-
-    source, first = growing.as_range(s, values[0], node), start
+    values = dict(zip(("iterable", "start"), arguments.positional, strict=False)) | arguments.named
+    if "iterable" not in values or values.keys() - {"iterable", "start"}:
+        raise s.raised(TypeError, node)
+    start = _whole(s, values.get("start", Static(0)), node)
+    iterable = values["iterable"]
+    source = growing.as_range(s, iterable, node)
     if isinstance(source, Ranges):
-        return _numbered(s, source, first, node)
+        return _numbered(s, source, start, node)
 
     def items() -> Iterator[Abstract]:
         number: Abstract = start
-        for item in containers.gaps_of(s, values[0], node):
+        for item in containers.gaps_of(s, iterable, node):
             present, value = ragged.split_gap(s, item)
             if value is UNBOUND:
                 continue
@@ -63,9 +63,18 @@ def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     return Lazy(items)
 
 
+def _whole(s: Evaluator, start: Abstract, node: cst.CSTNode) -> Abstract:
+    """operator.index: an int, of a lane too."""
+    if numeric_kind(start) not in (BOOL, INT):
+        raise s.raised(TypeError, node)
+    return s.mark_python(num.unary(s, "pos", start), [start])
+
+
 def zip_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     strict = arguments.named.get("strict", Static(False))
-    if not isinstance(strict, Static) or arguments.named.keys() - {"strict"}:
+    if not isinstance(strict, Static):
+        raise s.refuse("flatten/lane-to-object", "whether zip() is strict differs from lane to lane", node)
+    if arguments.named.keys() - {"strict"}:
         raise s.refuse("flatten/bad-call", "these options of zip", node)
 
     sources = [growing.as_range(s, value, node) for value in arguments.positional]
@@ -171,7 +180,7 @@ def _mapped(s: Evaluator, source: Ranges, node: cst.CSTNode, item: Callable[[Abs
     return Ranges(source.start, source.stop, source.step, made, once=True)
 
 
-def _numbered(s: Evaluator, source: Ranges, first: Static, node: cst.CSTNode) -> Ranges:
+def _numbered(s: Evaluator, source: Ranges, first: Abstract, node: cst.CSTNode) -> Ranges:
     """enumerate(range(a, b, step)): the number of a counter is its distance from the start."""
     _iterated(s, source, node)
 

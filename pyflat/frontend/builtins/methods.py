@@ -74,11 +74,13 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
         case Static(value=str() as text) if not text and name == "join" and len(arguments.positional) == 1:
             return characters.joined(s, containers.items_or_gaps(s, arguments.positional[0], node))
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
-            return texts.formatted(receiver.value, arguments) if name == "format" else Text()
+            if name == "join" and len(arguments.positional) == 1:
+                arguments = Arguments([heap.new_list(s, s.space.items(arguments.positional[0], node))], {})
+            return texts.by_method(s, receiver, name, arguments, node)
         case Static() if name in ("index", "count") and not arguments.all_static():
             return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
-            return characters.method(s, receiver, name, arguments.positional, node)
+            return characters.method(s, receiver, name, arguments, node)
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
         case Array() | GuardedUnion() | Static() if arrays.is_array(receiver) and not (

@@ -35,7 +35,6 @@ from pyflat.frontend.state.values import (
     Ranges,
     Seq,
     Static,
-    Text,
     Unsigned,
     View,
 )
@@ -465,11 +464,17 @@ def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    values = arguments.positional
-    if len(values) == 1 and not arguments.named:
-        return texts.of_int(s, values[0])
-    spec = values[1].value if len(values) == 2 and isinstance(values[1], Static) else ""
-    return texts.written(values[0], spec) if spec and not arguments.named else Text()
+    """str(value) and repr(value)"""
+    (value,) = only(s, arguments, node, 1, 1)
+    return texts.of_int(s, value)
+
+
+def format_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    value, *given = only(s, arguments, node, 1, 2)
+    (spec,) = given or (Static(""),)
+    if not isinstance(spec, Static) or not isinstance(spec.value, str):
+        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", node)
+    return texts.by_format(s, value, spec.value, node)
 
 
 def in_base(base: int) -> Handler:

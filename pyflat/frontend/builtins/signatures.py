@@ -1,4 +1,4 @@
-"""What decorators ask and make: inspect.signature and its bind, functools.wraps, caches around functions."""
+"""What decorators ask and make: inspect.signature and its bind, functools.wraps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyflat.frontend.library import stdlib
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import Abstract, Arguments, Closure, ObjRef, Static
+from pyflat.frontend.state.values import Abstract, Arguments, ObjRef, Static
 
 
 def _about_a_function(ask: Any) -> Handler:
@@ -74,14 +74,6 @@ def _argument(s: Evaluator, parameter: inspect.Parameter, value: Any) -> Abstrac
     return found
 
 
-def _cache(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """functools.cache and lru_cache around a function: the function. With options lru_cache is a decorator."""
-    given = arguments.positional
-    if len(given) == 1 and (isinstance(given[0], Closure) or isinstance(given[0], Static) and callable(given[0].value)):
-        return given[0]
-    return Static(stdlib.same)
-
-
 def _wraps(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """functools.wraps(fn): a decorator that changes names and texts only."""
     if not arguments.positional:
@@ -91,7 +83,7 @@ def _wraps(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 HANDLERS: dict[Any, Handler] = {
     inspect.signature: _about_a_function(inspect.signature),
-    typing.get_type_hints: _about_a_function(typing.get_type_hints),
+    typing.get_type_hints: _about_a_function(typing.get_type_hints), inspect.unwrap: _about_a_function(inspect.unwrap),
     inspect.Signature.bind: _bind(partial=False), inspect.Signature.bind_partial: _bind(partial=True),
-    functools.wraps: _wraps, functools.cache: _cache, functools.lru_cache: _cache,
+    functools.wraps: _wraps,
 }

@@ -297,6 +297,8 @@ def _store_masked(s: Evaluator, owner: Array, mask: Array, value: Abstract, node
 def write(s: Evaluator, owner: Array, targets: Any, value: Abstract, node: cst.CSTNode, where: Value | None = None
           ) -> None:
     """Put `value`, cast and broadcast, into these places of the store; only in the lanes of `where`."""
+    if owner.store in s.shared:
+        heap.rewrite(s, owner.store, (), node)
     if owner.store.frozen or owner.store in s.frozen:
         raise s.refuse("flatten/list-mutation", "an array is written in place", node,
                        why=owner.store.frozen or _TAKES_TURNS, help="work on a copy: v = v.copy()")

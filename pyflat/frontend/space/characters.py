@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import ragged, scalars
+from pyflat.frontend.space import ragged, scalars, texts
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, maybe_unbound, numeric_kind
@@ -305,12 +305,12 @@ def part(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> Abstrac
     return Chars(tuple(kept))
 
 
-def method(s: Evaluator, value: Abstract, name: str, values: list[Abstract], node: cst.CSTNode) -> Abstract:
+def method(s: Evaluator, value: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A method of a text of lanes; Text for one that is not computed."""
-    items = items_of(s, value)
+    items, values = items_of(s, value), arguments.positional
     match name:
-        case "count" if items is not None and len(values) == 1:
+        case "count" if items is not None and len(values) == 1 and not arguments.named:
             return count(s, value, items, values[0], node)
-        case "isdigit" | "isdecimal" | "isnumeric" if isinstance(value, Char) and not values:
+        case "isdigit" | "isdecimal" | "isnumeric" if isinstance(value, Char) and not (values or arguments.named):
             return _is_digit(s, value)
-    return Text()
+    return texts.by_method(s, value, name, arguments, node)

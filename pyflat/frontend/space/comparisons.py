@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import types
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import libcst as cst
+import numpy as np
 
 from pyflat.frontend.space import (
     arrays,
@@ -37,6 +40,7 @@ from pyflat.frontend.state.values import (
     OtherText,
     Ranges,
     Scratch,
+    Seq,
     Static,
     Unsigned,
     View,
@@ -222,15 +226,85 @@ def _compare_text(s: Evaluator, opcode: str, text: OtherText, other: Abstract, n
 
 
 _MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+_TAKES: dict[type, tuple[type, ...]] = {
+    int: (int,), float: (int, float), str: (str,), tuple: (tuple,), list: (list,), dict: (dict,)}
+"""Whose instances the comparisons of a builtin class take."""
+
+
+class _Rule(NamedTuple):
+    """How a class answers a comparison of its instances: as `base` says."""
+
+    base: type
+    method: Any
+    """A function written in Python, or None."""
+    generated: bool
+    """By dataclasses."""
+    opposite: bool
+    """`!=` is the opposite of `==`, as object has it."""
+
+
+def _rule(owner: Abstract, opcode: str) -> _Rule | None:
+    cls = lookup.class_of(owner)
+    for base in () if cls is None else cls.__mro__:
+        found = vars(base).get(METHODS[opcode])
+        if found is None:
+            continue
+        if base is object and opcode == "ne":
+            equality = _rule(owner, "eq")
+            return equality and equality._replace(opposite=True)
+        written = isinstance(found, types.FunctionType)
+        generated = written and lookup.is_generated(found)
+        return _Rule(base, found if written and not generated else None, generated, False)
+    return None
 
 
 def _by_method(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
-    """The comparison that a class defines; `!=` is the opposite of `==` where only that is defined."""
-    if opcode == "ne":
-        defined = {name for value in (a, b) for name in ("__ne__", "__eq__") if lookup.method_of(value, name)}
-        if defined == {"__eq__"}:
-            return scalars.negate(s, compare(s, "eq", a, b, node))
-    return operators.by_method(s, METHODS[opcode], METHODS[_MIRROR[opcode]], a, b, node)
+    """A comparison in which a method written in Python may have a say: the left operand is asked, then the right one,
+    whose class comes first if it is made from the other's. None where there is no such method, or a class is unknown.
+    """
+    asked = [(_rule(a, opcode), opcode, a, b), (_rule(b, _MIRROR[opcode]), _MIRROR[opcode], b, a)]
+    if not any(rule and rule.method for rule, *_ in asked) and _as_number(a) is a and _as_number(b) is b:
+        return None
+    cls, other = lookup.class_of(a), lookup.class_of(b)
+    if cls is not None and other is not None and cls is not other and issubclass(other, cls):
+        asked.reverse()
+    for rule, each, owner, operand in asked:
+        if rule is None or not (rule.method or rule.generated or rule.base in _TAKES or rule.base is object):
+            return None
+        found = _answer(s, rule, each, owner, operand, node)
+        if found is not None:
+            return found
+    if opcode not in ("eq", "ne"):
+        raise s.raised(TypeError, node)
+    return Static(_is_same(s, a, b, node) is (opcode == "eq"))
+
+
+def _answer(s: Evaluator, rule: _Rule, opcode: str, owner: Abstract, operand: Abstract, node: cst.CSTNode
+            ) -> Abstract | None:
+    """What one operand says; None where it declines (NotImplemented)."""
+    cls, other = lookup.class_of(owner), lookup.class_of(operand)
+    s.guards.member(cls, METHODS[opcode])
+    if rule.method is not None:
+        found = operators.answer(s, rule.method, owner, operand, node)
+        return scalars.negate(s, found) if found is not None and rule.opposite else found
+    if rule.generated:
+        return _compare_fields(s, rule.base, opcode, owner, operand, node) if other is cls else None
+    takes = _TAKES.get(rule.base, ())
+    if other is None or not issubclass(other, takes) or rule.base is dict and opcode not in ("eq", "ne"):
+        return None
+    if isinstance(owner, Static) and isinstance(operand, Static):
+        return const_eval(s, lambda: getattr(rule.base, METHODS[opcode])(owner.value, operand.value))
+    if rule.base is dict:
+        return _compare_dicts(s, opcode, owner, operand, node)
+    return _compare_sequences(s, opcode, _as_number(owner), _as_number(operand), node)
+
+
+def _as_number(value: Abstract) -> Abstract:
+    """The plain number that an instance of a subclass of int or float is."""
+    if not isinstance(value, Static) or not isinstance(value.value, int | float) \
+            or type(value.value) in (bool, int, float) or isinstance(value.value, np.generic):
+        return value
+    return Static(int.__int__(value.value) if isinstance(value.value, int) else float.__float__(value.value))
 
 
 def _compare_sequences(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
@@ -304,17 +378,21 @@ def _compare_objects(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: 
     if isinstance(a, ObjRef) and isinstance(b, ObjRef) and a.cls is b.cls and dataclasses.is_dataclass(a.cls):
         params = a.cls.__dataclass_params__  # type: ignore[attr-defined]
         if params.eq and opcode in ("eq", "ne") or params.order:
-            names = [f.name for f in dataclasses.fields(a.cls) if f.compare]
-            rows = [dict(heap.contents(s, ref, node)) for ref in (a, b)]
-            left, right = (heap.make_tuple([row[n] for n in names]) for row in rows)
-            return compare(s, opcode, left, right, node)
+            return _compare_fields(s, a.cls, opcode, a, b, node)
     for value in (a, b):
         if isinstance(value, Static) and not lookup.is_plain(value.value):
             raise s.refuse("flatten/unsupported-expression", "a captured object is compared with one made in a lane",
                            node)
     if opcode not in ("eq", "ne"):
         raise s.raised(TypeError, node)
-    return Static((a is b) is (opcode == "eq"))
+    return Static(_is_same(s, a, b, node) is (opcode == "eq"))
+
+
+def _compare_fields(s: Evaluator, cls: type, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """The comparison that dataclasses have written for `cls`."""
+    names = [f.name for f in dataclasses.fields(cls) if f.compare]
+    left, right = (heap.make_tuple([s.space.getattr(each, n, node) for n in names]) for each in (a, b))
+    return compare(s, opcode, left, right, node)
 
 
 def _lexicographic(s: Evaluator, opcode: str, left: Sequence[Abstract], right: Sequence[Abstract],
@@ -354,7 +432,20 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
     if all(isinstance(v, Unsigned) or complex_numbers.is_number(v) for v in (a, b)):
         raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
                        help="compare numbers with ==")
+    return Static(_is_same(s, a, b, node))
+
+
+def _is_same(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> bool:
+    """The identity of objects made in the flattened code."""
+    if isinstance(a, Static) or isinstance(b, Static):
+        return isinstance(a, Static) and isinstance(b, Static) and a.value is b.value
+    if a in s.shared or b in s.shared:
+        raise s.refuse("flatten/unsupported-expression", "what a cache shares between calls is compared by identity",
+                       node, why="which calls share one object depends on the arguments of all calls before",
+                       help="compare what is in the objects")
     if a in s.frozen or b in s.frozen:
-        raise s.refuse("flatten/unsupported-expression", "`is` on objects that change hands in a loop",
-                       node)
-    return Static(a is b)
+        raise s.refuse("flatten/unsupported-expression", "the identity of objects that change hands in a loop", node)
+    if isinstance(a, Seq) and isinstance(b, Seq) and a is not b:
+        raise s.refuse("flatten/unsupported-expression", "the identity of two tuples", node,
+                       why="lanes have their items", help="compare with ==")
+    return a is b

@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Complex,
     DictRef,
     GuardedUnion,
+    IterRef,
     LaneSet,
     ListRef,
     ObjRef,
@@ -100,6 +101,9 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case Seq():
             return _class_attribute(s, owner, owner.cls, name, node)
         case ListRef() | DictRef() | Text() | LaneSet():
+            cls = set if isinstance(owner, LaneSet) else lookup.class_of(owner)
+            if not isinstance(owner, IterRef) and not hasattr(cls, name):
+                raise s.raised(AttributeError, node)
             return BoundMethod(owner, name)
         case Value():
             return _number_attribute(s, owner, name, node)
@@ -126,7 +130,7 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
             return BoundMethod(owner.receiver, name, found)
         if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
             return lookup.call_method(s, found.fget, [owner.receiver], node)
-        if name == "__init__" and base is object:
+        if name == "__init__" and found is not None and (base is object or issubclass(base, BaseException)):
             return Static(_nothing)
         if name == "__new__" and isinstance(found, staticmethod):
             return Static(found.__func__)
@@ -146,7 +150,7 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
     raise s.refuse("flatten/unsupported-expression", f"super().{name}", node)
 
 
-def _nothing() -> None:
+def _nothing(*_: object) -> None:
     return None
 
 
@@ -221,7 +225,7 @@ def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: 
             value = s.space.call(Static(found.func), Arguments([owner], {}), node)
             heap.rewrite(s, owner, (*heap.contents(s, owner, node), (name, value)), node)
             return value
-        case types.FunctionType():
+        case types.FunctionType() | functools._lru_cache_wrapper():
             return BoundMethod(owner, name, found)
         case staticmethod():
             return Static(found.__func__)

@@ -29,7 +29,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, is_lane_number, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -90,9 +90,14 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     if done is not None:
         return done
     if opcode == "add" and (characters.is_text(a) or characters.is_text(b)):
-        return characters.joined(s, [a, b])
+        made = characters.joined(s, [a, b])
+        return texts.written_by(s, PYTHON["add"], [a, b], node) if type(made) is Text else made
+    if isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static) and opcode == "mod":
+        return texts.by_percent(s, a.value, b, node)
     if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
-        return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
+        if opcode == "mod":
+            raise s.refuse("flatten/unsupported-expression", "`%` of a template that is made from lanes", node)
+        return texts.written_by(s, PYTHON[opcode], [a, b], node)
     if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
             growing.is_growing(s, a) or growing.is_growing(s, b)):
         return growing.new(s, *growing.concatenated(s, a, b, node))
@@ -141,22 +146,28 @@ def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, 
     overridden = reflected is not None and reflected is not lookup.method_of(a, mirrored)
     if cls is not None and other is not None and cls is not other and issubclass(other, cls) and overridden:
         a, b, name, mirrored, reflected = b, a, mirrored, name, None
-    arithmetic = mirrored.startswith("__r")
-    attempts = [(a, b, name)] if cls is other and cls is not None and arithmetic else [(a, b, name), (b, a, mirrored)]
+    attempts = [(a, b, name)] if cls is other and cls is not None else [(a, b, name), (b, a, mirrored)]
     for owner, operand, method in attempts:
         found = lookup.method_of(owner, method)
         if found is None and owner is a and reflected is not None and _knows(lookup.class_of(a), lookup.class_of(b)):
             raise s.refuse("flatten/unsupported-expression", f"{describe(a)} answers {method} with {describe(b)}", node,
                            why="Python asks the number first, which takes the other operand for a plain number",
                            help="make it plain: float(x) or int(x)")
-        if found is None:
-            continue
-        result = lookup.call_method(s, found, [owner, operand], node)
-        if isinstance(result, GuardedUnion):
-            raise s.refuse("flatten/unsupported-expression", f"{method} is NotImplemented in some lanes only", node)
-        if not (isinstance(result, Static) and result.value is NotImplemented):
+        result = None if found is None else answer(s, found, owner, operand, node)
+        if result is not None:
             return result
     return None
+
+
+def answer(s: Evaluator, method: types.FunctionType, owner: Abstract, operand: Abstract, node: cst.CSTNode
+           ) -> Abstract | None:
+    """What a method of an operator gives; None where it declines."""
+    result = lookup.call_method(s, method, [owner, operand], node)
+    declines = [isinstance(each, Static) and each.value is NotImplemented for each in alternatives(result)]
+    if any(declines) and not all(declines):
+        what = f"{method.__name__} is NotImplemented in some lanes only"
+        raise s.refuse("flatten/unsupported-expression", what, node)
+    return None if all(declines) else result
 
 
 def _knows(cls: type | None, other: type | None) -> bool:

@@ -21,7 +21,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError, Span
 from pyflat.frontend.space import containers
-from pyflat.frontend.state import heap
+from pyflat.frontend.state import aliasing, heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
@@ -120,6 +120,7 @@ def is_written(s: Evaluator, owner: Any, place: Hashable) -> bool:
 
 def read(s: Evaluator, owner: Any, place: Hashable, node: cst.CSTNode | None) -> Abstract:
     """What this path has written there."""
+    _require_no_cache(s, title(owner, place), node)
     found = s.scratch[id(owner)]
     s.trace.outside_reads += 1
     found.outputs.pop(place, None)
@@ -132,6 +133,7 @@ def read(s: Evaluator, owner: Any, place: Hashable, node: cst.CSTNode | None) ->
 
 def write(s: Evaluator, owner: Any, place: Hashable, value: Abstract, node: cst.CSTNode) -> None:
     """Write a place, adopted if it was not."""
+    _require_no_cache(s, title(owner, place), node)
     if not is_written(s, owner, place):
         raise AdoptError(owner, s.span(node), place)
     found = s.scratch[id(owner)]
@@ -144,6 +146,14 @@ def write(s: Evaluator, owner: Any, place: Hashable, value: Abstract, node: cst.
             "flatten/effect", f"{title(owner, place)} is written, and the function does not read it", node,
             why="what is left there is for others to read, and each lane would write it in turn",
             help="return the value instead; the caller puts the array of all lanes where it belongs"))
+
+
+def _require_no_cache(s: Evaluator, what: str, node: cst.CSTNode | None) -> None:
+    """A cached function runs once for a key, by whichever lane comes first."""
+    if s.in_cache:
+        raise s.refuse("flatten/effect", f"a cached function reads or writes {what}", node,
+                       why="its next call with equal arguments reads and writes nothing",
+                       help="pass the value as an argument and return it, or leave out the cache")
 
 
 def check(s: Evaluator) -> None:
@@ -242,9 +252,12 @@ def _cached(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) ->
 
 def _look_up(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -> Abstract:
     """What this path has stored under the key, or what the dict has had before; UNBOUND where that is nothing."""
+    _require_no_cache(s, "a captured dict of results", node)
     if not isinstance(scratch.value, dict):
         raise s.refuse("flatten/effect", f"a captured {type(scratch.value).__name__} that is written is searched", node)
     if not scratch.cache:
+        if isinstance(key, Static) and _is_known(s, scratch, key.value):
+            return read(s, scratch.value, key.value, node)
         raise AdoptError(scratch.value, s.span(node), cache=True)
     s.trace.outside_reads += 1
     parts = _parts(s, key, node)
@@ -255,6 +268,11 @@ def _look_up(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -
         s.state.heap[scratch.slots] = tuple(entries.items())
     found: Abstract = entries[name]
     return found
+
+
+def _is_known(s: Evaluator, scratch: Scratch, key: Any) -> bool:
+    """This path has written the key."""
+    return not isinstance(dict(s.state.heap[scratch.slots]).get(key, Unavailable(None)), Unavailable)
 
 
 def _name(scratch: Scratch, parts: list[Abstract]) -> str:
@@ -296,6 +314,12 @@ def _remember(s: Evaluator, scratch: Scratch, key: Abstract, value: Abstract, no
         raise s.refuse("flatten/effect", "a cache that several functions write, a nested one, or one kind of key and "
                        "another", node, why="1, 1.0 and True are one key", help="use functools.lru_cache")
     scratch.user = user
+    found = aliasing.Reached(s.state, [value])
+    if found.closures or found.iterators:
+        raise s.refuse("flatten/effect", f"{describe(value)} is put into a cache", node,
+                       why="what a call finds there may have been used by another",
+                       help="keep numbers and tuples of them")
+    s.share(found)
     entries = dict(heap.contents(s, scratch.slots, node))
     entries[_name(scratch, parts)] = value
     s.state.heap[scratch.slots] = tuple(entries.items())

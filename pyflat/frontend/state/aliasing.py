@@ -14,14 +14,19 @@ from pyflat.frontend.state.values import (
     Closure,
     DictRef,
     GuardedUnion,
+    IterRef,
+    LaneSet,
+    Lazy,
     ListRef,
     MemoryRef,
     ObjRef,
     Partial,
+    Ranges,
     Ref,
     Seq,
     State,
     StoreRef,
+    View,
 )
 
 
@@ -74,6 +79,58 @@ def _refs(value: Abstract) -> Iterator[Ref]:
         case Closure():
             for item in value.defaults.values():
                 yield from _refs(item)
+
+
+class Reached:
+    """The objects with identity that values lead to."""
+
+    def __init__(self, state: State, values: Iterable[Abstract]):
+        self.state = state
+        self.refs: dict[Ref, None] = {}
+        self.closures: dict[Closure, None] = {}
+        self.iterators = False
+        self.waiting = list(values)
+        while self.waiting:
+            self._look_at(self.waiting.pop())
+
+    def _look_at(self, value: Abstract) -> None:
+        match value:
+            case ListRef() | DictRef() | ObjRef() | StoreRef() | MemoryRef():
+                self.iterators |= isinstance(value, IterRef)
+                self._object(value)
+            case Array():
+                self._object(value.store)
+            case View():
+                self._object(value.memory)
+            case LaneSet():
+                self._object(value.members)
+            case Seq():
+                self.waiting += value.items
+            case GuardedUnion():
+                self.waiting += [value.then, value.orelse]
+            case BoundMethod():
+                self.waiting.append(value.receiver)
+            case Partial():
+                self.waiting += [value.function, *value.positional, *value.named.values()]
+            case Closure() if value not in self.closures:
+                self.closures[value] = None
+                self.closure(value)
+            case Lazy():
+                self.iterators = True
+            case Ranges():
+                self.iterators |= value.once
+
+    def _object(self, ref: Ref) -> None:
+        contents = self.state.heap.get(ref)
+        if ref in self.refs or contents is None:
+            return
+        self.refs[ref] = None
+        if contents is not CONFLICT:
+            plain = isinstance(ref, ListRef | StoreRef | MemoryRef)
+            self.waiting += contents if plain else [item for _, item in contents]
+
+    def closure(self, closure: Closure) -> None:
+        self.waiting += closure.defaults.values()
 
 
 def items_of(state: State, value: Abstract) -> list[Abstract]:

@@ -21,6 +21,7 @@ import numpy as np
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.frontend import remedies
 from pyflat.frontend.capture import Captured
+from pyflat.frontend.state.aliasing import Reached
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
@@ -185,6 +186,8 @@ class Trace:
     around it, on what else means its objects, on how its lanes are computed, on which of equal constants it has."""
     evaluated: dict[Hashable, Any] = field(default_factory=dict)
     """Calls by their signatures."""
+    cached: dict[Hashable, tuple[Abstract, Abstract]] = field(default_factory=dict)
+    """Known results of cached functions, and the functions."""
 
 
 class _At:
@@ -223,6 +226,13 @@ class Evaluator:
     """Lists may grow in loops that stay loops, to a bounded number of items."""
     none = True
     """A result may be None in some lanes and numbers in others."""
+    frozen: WeakSet[Ref | Closure]
+    """Lists and objects that a rolled loop copies and that more than one name may mean, and what is `shared`: not to be
+    written or compared by identity."""
+    shared: WeakSet[Ref | Closure]
+    """What cached functions have seen or returned (`syntax.cached_calls`)."""
+    in_cache = 0
+    """Cached functions that are being called."""
 
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
                  reuse: bool = True):
@@ -254,8 +264,7 @@ class Evaluator:
         """Identities of the values of arguments that have no lanes and are no numbers -> their parameters."""
         self.parameter = self.binding = ""
         """The parameter that is bound, and the same while an argument without lanes is looked at."""
-        self.frozen: WeakSet[Ref] = WeakSet()
-        """Lists and objects that a rolled loop copies and that more than one name may mean: not to be written."""
+        self.frozen, self.shared = WeakSet(), WeakSet()
         self.facts: list[Fact] = []
         """The conditions that hold at the current place."""
         self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
@@ -289,6 +298,12 @@ class Evaluator:
             raise self.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
                               help="make it a tuple(...) first, or make the iterator where it is used")
         iterator.used = True
+
+    def share(self, found: Reached) -> None:
+        """Objects that other calls may have from now on."""
+        for each in (*found.refs, *found.closures):
+            self.frozen.add(each)
+            self.shared.add(each)
 
     def mark_numpy(self, value: Abstract) -> Abstract:
         """A NumPy function has made this value."""
@@ -426,6 +441,8 @@ class Evaluator:
         """Write a local variable of the running frame."""
         box = self.state.locals.get(name)
         if isinstance(box, BoxRef) and name not in self.frame.hidden:
+            if box in self.frozen:
+                raise self.refuse("flatten/effect", f"{name!r}, which a cached function has read, is written")
             self.state.heap[box] = (value,)
         else:
             self.state.locals[name] = value

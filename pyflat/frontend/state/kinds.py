@@ -13,6 +13,7 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     BoundMethod,
+    BoxRef,
     Caught,
     Cells,
     Closure,
@@ -31,6 +32,7 @@ from pyflat.frontend.state.values import (
     Scratch,
     Seq,
     Static,
+    StoreRef,
     Text,
     Unsigned,
     View,
@@ -198,11 +200,13 @@ def describe(value: Abstract) -> str:
         case Seq():
             plain = value.cls in (tuple, list) or hasattr(value.cls, "_fields")
             return "a tuple" if plain else f"a {value.cls.__name__}"
+        case BoxRef():
+            return "a variable"
         case ListRef():
             return "a list"
         case LaneSet():
             return "a set of lanes"
-        case Array() | View() | Pending():
+        case Array() | View() | Pending() | StoreRef():
             return "an array"
         case DictRef():
             return "a dict"

@@ -1,4 +1,4 @@
-"""Classes, methods and signatures: what Python looks up before it calls."""
+"""Variables of enclosing functions, classes, methods and signatures: what Python looks up before it calls."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from weakref import WeakKeyDictionary
 import libcst as cst
 import numpy as np
 
+from pyflat.errors import InternalError
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import python_type
 from pyflat.frontend.state.values import (
+    UNBOUND,
     Abstract,
     Arguments,
     Array,
@@ -95,6 +97,24 @@ def class_of(value: Abstract) -> type | None:
         case Closure():
             return types.FunctionType
     return None
+
+
+def enclosing(frame: Frame | None, name: str) -> Frame | None:
+    """The innermost of a frame and those around it that has the variable."""
+    while frame is not None:
+        if name in frame.local_names and frame.shadowed.get(name, UNBOUND) is not None:
+            return frame
+        frame = frame.outer
+    return None
+
+
+def variable(s: Evaluator, frame: Frame, name: str) -> Abstract:
+    """What the name means in a frame: its value, or the box that has it."""
+    if frame is s.frame:
+        return s.state.locals.get(name, UNBOUND)
+    if frame.state is None:
+        raise InternalError("a closure reads a frame that has no state")
+    return frame.shadowed.get(name) or frame.state.locals.get(name, UNBOUND)
 
 
 def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node: cst.CSTNode) -> dict[str, Abstract]:

@@ -66,7 +66,7 @@ class Joiner:
     """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
     def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Callable[[], Sequence[State]] = tuple,
-                 frozen: Container[Ref] = (), widths: Widths | None = None):
+                 frozen: Container[Abstract] = (), widths: Widths | None = None):
         """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean."""
         self.edges = [e for e in edges if not e.dead]
         self.widths = widths
@@ -374,7 +374,7 @@ def _signature(value: Abstract) -> Hashable:
 
 
 def _hashable(value: object) -> Hashable:
-    return value if isinstance(value, str | bytes | None) else id(value)
+    return value if type(value) in (str, bytes, type(None)) else id(value)
 
 
 def _alternatives(value: Abstract, predicate: Value, edge: IncomingEdge) -> list[tuple[Value, Abstract]]:

@@ -207,11 +207,13 @@ class Pending:
     each: Callable[[Sequence[Any]], Any]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Closure:
     captured: Captured
     frame: Frame
     defaults: dict[str, Abstract]
+    known: dict[tuple[Frame, str], Abstract] | None = None
+    """Of one in a cache, the variables that it reads, as they were when it was put there."""
 
 
 @dataclass(eq=False, slots=True)

@@ -37,7 +37,15 @@ from pyflat.frontend.state.values import (
     Super,
     Text,
 )
-from pyflat.frontend.syntax import comprehensions, loops, opaque_calls, recursive_calls, repeated_calls, scopes
+from pyflat.frontend.syntax import (
+    cached_calls,
+    comprehensions,
+    loops,
+    opaque_calls,
+    recursive_calls,
+    repeated_calls,
+    scopes,
+)
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -88,6 +96,8 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
     match function:
         case GuardedUnion():
             return s.split(function, lambda f: call(s, f, arguments, node))
+        case Closure() if function.known is not None:
+            return cached_calls.call(s, function, arguments, lambda: inline_closure(s, function, arguments, node), node)
         case Closure():
             return inline_closure(s, function, arguments, node)
         case Partial():
@@ -149,14 +159,14 @@ _CHANGING = {"append", "extend", "insert", "remove", "pop", "popitem", "clear", 
              "setdefault"}
 
 
-def see_through(function: Any) -> Any:
-    """The Python function behind wrappers that do not change what it computes."""
+def see_through(function: Any, *, caches: bool = True) -> Any:
+    """The Python function behind wrappers that do not change what it computes; `caches`: also of one call."""
     while True:
         if isinstance(function, np.vectorize):
             function = function.pyfunc
         elif isinstance(getattr(function, "py_func", None), types.FunctionType):
             function = function.py_func
-        elif isinstance(function, functools._lru_cache_wrapper):
+        elif isinstance(function, functools._lru_cache_wrapper) and caches:
             function = function.__wrapped__
         elif isinstance(function, staticmethod):
             function = function.__func__
@@ -170,10 +180,18 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
     handled = builtins.function(s, function, arguments, node)
     if handled is not None:
         return handled
-    function = see_through(function)
+    if any(function is each for each in cached_calls.DECORATORS):
+        return cached_calls.decorate(s, arguments)
+    function = see_through(function, caches=False)
     match function:
+        case functools._lru_cache_wrapper():
+            return cached_calls.call(s, Static(function), arguments,
+                                     lambda: call(s, Static(function.__wrapped__), arguments, node), node)
         case types.FunctionType() if hasattr(function, "dispatch") and hasattr(function, "registry"):
             return _dispatched(s, function, arguments, node)
+        case types.FunctionType() if _dispatches(function) and arguments.all_static():
+            s.guards.varies("the registry of a singledispatch function")
+            return const_eval(s, lambda: function(*arguments.values()[0], **arguments.values()[1]))
         case types.FunctionType() if (function.__module__, function.__qualname__) in builtins.REPLACED:
             replacement = builtins.REPLACED[function.__module__, function.__qualname__]
             return _replaced(s, function, replacement, arguments, node)
@@ -225,6 +243,11 @@ def _replaced(s: Evaluator, function: types.FunctionType, replacement: types.Fun
                            help="flatten the spline itself, or compute the derivative outside and pass it")
     s.saw_numpy = True
     return s.mark_numpy(inline(s, replacement, arguments, node))
+
+
+def _dispatches(function: types.FunctionType) -> bool:
+    """It is the `dispatch` of a functools.singledispatch function."""
+    return (function.__module__, function.__qualname__) == ("functools", "singledispatch.<locals>.dispatch")
 
 
 def _dispatched(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -6,8 +6,9 @@ other fault, and any fault once a NumPy scalar may be involved, makes the lane s
 original with its handlers: slower, never wrong.
 
 A cleanup (`finally`, or the __exit__ of a context manager) is evaluated once for each way out: behind the block, before
-each return, break and continue, and before an exception that an outer `try` catches. Other exceptions end the lane,
-and only its replay sees what a cleanup does then.
+each return, break and continue, and before an exception that an outer `try` catches, or any where the cleanup itself
+jumps: then neither the exception nor the jump before goes on. Other exceptions end the lane, and only its replay sees
+what a cleanup does then.
 """
 
 from __future__ import annotations
@@ -115,8 +116,8 @@ def _check(s: Evaluator, op: Op) -> None:
                 heap.raise_if(s, condition, cls)
 
 
-def run(s: Evaluator, body: Callable[[], object], cleanup: Callable[[], object]) -> None:
-    """`body`, and `cleanup` on every way out of it."""
+def run(s: Evaluator, body: Callable[[], object], cleanup: Callable[[], object], *, drops: bool = False) -> None:
+    """`body`, and `cleanup` on every way out of it; `drops`: it may jump, and then drops an exception on its way."""
     s.cleanups.append(Cleanup(cleanup, s.frame, len(s.frame.loops), len(s.tries), s.build.before_append))
 
     def pass_on(raised: type[BaseException]) -> None:
@@ -126,8 +127,8 @@ def run(s: Evaluator, body: Callable[[], object], cleanup: Callable[[], object])
 
     known = len(s.cleanups) - 1
     try:
-        if s.tries:
-            classes = tuple(c for scope in s.tries for c in scope.catches)
+        if s.tries or drops:
+            classes = (BaseException,) if drops else tuple(c for scope in s.tries for c in scope.catches)
             catch(s, classes, body, lambda: None, pass_on)
         else:
             body()

@@ -13,7 +13,7 @@ from libcst import matchers as m
 
 from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, memories, scalars, scratch, texts, whole_arrays
-from pyflat.frontend.state import facts, heap
+from pyflat.frontend.state import facts, heap, lookup
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import alternatives, is_lane_number, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
@@ -101,9 +101,8 @@ def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None)
         return _load_local(s, frame, name, node)
     if name in frame.cells:
         return _load_cell(s, frame, name, node)
-    if frame.outer is not None and _enclosing(frame.outer, name) is not None:
-        owner = _enclosing(frame.outer, name)
-        assert owner is not None
+    owner = lookup.enclosing(frame.outer, name)
+    if owner is not None:
         return _load_local(s, owner, name, node)
     outer = frame
     while outer.outer is not None:
@@ -113,25 +112,8 @@ def load(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None = None)
     return load_global(s, frame, name, node)
 
 
-def _enclosing(frame: Frame | None, name: str) -> Frame | None:
-    while frame is not None:
-        if name in frame.local_names and frame.shadowed.get(name, UNBOUND) is not None:
-            return frame
-        frame = frame.outer
-    return None
-
-
-def _local(s: Evaluator, frame: Frame, name: str) -> Abstract:
-    """What the name means in a frame: its value, or the box that has it."""
-    if frame is s.frame:
-        return s.state.locals.get(name, UNBOUND)
-    if frame.state is None:
-        raise InternalError("a closure reads a frame that has no state")
-    return frame.shadowed.get(name) or frame.state.locals.get(name, UNBOUND)
-
-
 def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None) -> Abstract:
-    value = _local(s, frame, name)
+    value = lookup.variable(s, frame, name)
     if isinstance(value, BoxRef):
         value = s.state.heap[value][0]
     if value is UNBOUND:
@@ -147,18 +129,18 @@ def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None)
 
 def store_outside(s: Evaluator, name: str, value: Abstract) -> bool:
     """Write the `nonlocal` variable of a function around the running one; False where that is not flattened too."""
-    owner = _enclosing(s.frame.outer, name)
-    box = None if owner is None else _local(s, owner, name)
+    owner = lookup.enclosing(s.frame.outer, name)
+    box = None if owner is None else lookup.variable(s, owner, name)
     if not isinstance(box, BoxRef):
         return False
-    s.state.heap[box] = (value,)
+    heap.rewrite(s, box, (value,), None)
     return True
 
 
 def outside_place(s: Evaluator, name: str) -> tuple[Any, str] | None:
     """The owner and the place of a global variable, or of one of a function around the twin's, that is written."""
     frame: Frame | None = s.frame
-    if _enclosing(s.frame.outer, name) is not None:
+    if lookup.enclosing(s.frame.outer, name) is not None:
         return None
     while frame is not None:
         if name in frame.cells:
@@ -211,22 +193,9 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
-    if len(node.parts) == 1 and isinstance(only := node.parts[0], cst.FormattedStringExpression):
-        spec = [part.value for part in only.format_spec or () if isinstance(part, cst.FormattedStringText)]
-        if len(spec) == len(only.format_spec or ()) == 1 and only.conversion is None and only.equal is None:
-            return texts.written(evaluate(s, only.expression), spec[0])
-    parts: list[Abstract] = []
-    for part in node.parts:
-        if isinstance(part, cst.FormattedStringText):
-            if any(mark in part.value for mark in ("\\", "{", "}")):
-                return Text()
-            parts.append(Static(part.value))
-            continue
-        assert isinstance(part, cst.FormattedStringExpression)
-        if part.format_spec or part.conversion or part.equal:
-            evaluate(s, part.expression)
-            return Text()
-        parts.append(evaluate(s, part.expression))
+    parts = [_part_of_text(s, part) for part in node.parts]
+    if len(node.parts) == len(parts) == 1 and isinstance(parts[0], Text):
+        return parts[0]
     if len(parts) == 1 and numeric_kind(parts[0]) is INT and isinstance(parts[0], Value):
         return texts.of_int(s, parts[0])
     options = [alternatives(part) for part in parts]
@@ -234,6 +203,23 @@ def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
     if not known or math.prod(map(len, options)) > MAX_TEXTS:
         return Text()
     return _joined(s, "", parts)
+
+
+def _part_of_text(s: Evaluator, part: cst.BaseFormattedStringContent) -> Abstract:
+    """One part of an f-string: what is put in as it is, or a text."""
+    if isinstance(part, cst.FormattedStringText):
+        return Text() if any(mark in part.value for mark in ("\\", "{", "}")) else Static(part.value)
+    assert isinstance(part, cst.FormattedStringExpression)
+    value = evaluate(s, part.expression)
+    if not (part.format_spec or part.conversion or part.equal):
+        return value
+    spec = _joined(s, "", [_part_of_text(s, each) for each in part.format_spec or ()]) if all(
+        isinstance(each, cst.FormattedStringText) for each in part.format_spec or ()) else None
+    if not isinstance(spec, Static):
+        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", part)
+    if part.conversion is None and part.equal is None:
+        return texts.by_format(s, value, spec.value, part)
+    return texts.by_format(s, Text(), spec.value, part)
 
 
 def _set(s: Evaluator, node: cst.Set) -> Abstract:

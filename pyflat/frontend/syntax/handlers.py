@@ -28,10 +28,8 @@ def execute_try(s: Evaluator, node: cst.Try) -> None:
         _handled(s, node)
         return
     final = node.finalbody.body
-    if scopes.jumps(final) or scopes.returns(final):
-        raise s.refuse("flatten/not-yet", "a return, break or continue in a `finally` block", node.finalbody,
-                       why="it drops the exception that is on its way", help="move it behind the try statement")
-    cleanups.run(s, lambda: _handled(s, node), lambda: s.space.execute(final))
+    jumps = bool(scopes.jumps(final)) or scopes.returns(final)
+    cleanups.run(s, lambda: _handled(s, node), lambda: s.space.execute(final), drops=jumps)
 
 
 def _handled(s: Evaluator, node: cst.Try) -> None:

@@ -270,7 +270,7 @@ class Shapes:
 
     def shared(self, state: State, refs: Sequence[Ref]) -> bool:
         """Another name means one of them: what the loop copies and what it copies from may not be written any more."""
-        found = any(is_shared(self.s, state, ref) for ref in refs)
+        found = any(ref in self.s.frozen or is_shared(self.s, state, ref) for ref in refs)
         if found:
             self.s.frozen.update(refs)
         return found

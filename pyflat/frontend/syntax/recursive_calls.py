@@ -24,7 +24,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, LoopScope
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, Closure, State, Static
-from pyflat.frontend.syntax import cleanups, rolled_loops
+from pyflat.frontend.syntax import cached_calls, cleanups, rolled_loops
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, INT
 
@@ -250,11 +250,14 @@ def binder(s: Evaluator, frame: Frame, evaluate: Callable[[cst.Call, Abstract], 
            ) -> Callable[[cst.Call], dict[str, Abstract]]:
     """Binds the arguments of a call that goes around; a name that means another function there is refused."""
     def bind(node: cst.Call) -> dict[str, Abstract]:
-        function = s.space.evaluate(node.func)
+        function, cached = cached_calls.without_cache(s.space.evaluate(node.func))
         same = function.captured.tree is frame.captured.tree if isinstance(function, Closure) else \
             isinstance(function, Static) and function.value is frame.function
         if not same:
             raise s.refuse("flatten/recursion", f"{frame.captured.name} is another function inside of itself", node)
-        return lookup.bind(s, signature, evaluate(node, function), node)
+        arguments = evaluate(node, function)
+        if cached:
+            cached_calls.require_keys(s, arguments, node)
+        return lookup.bind(s, signature, arguments, node)
 
     return bind

@@ -10,6 +10,7 @@ from typing import Any
 
 import libcst as cst
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, containers, growing, memories, operators, routines, scratch
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
@@ -257,31 +258,63 @@ def _raise(s: Evaluator, node: cst.Raise) -> None:
     name = raised.value if isinstance(raised, cst.Name) else "Exception"
     if raised is None and s.frame.handling:
         raise s.raised(s.frame.handling[-1], node)
-    if s.tries and raised is not None and _harmless(node.exc) and node.cause is None:
-        cls = s.space.evaluate(raised)
-        if isinstance(cls, Caught):
-            raise s.raised(cls.cls, node)
-        if isinstance(cls, Static) and isinstance(cls.value, type) and issubclass(cls.value, BaseException) \
-                and not isinstance(inspect.getattr_static(cls.value, "__init__", None), types.FunctionType):
-            raise s.raised(cls.value, node)
+    if s.tries and raised is not None and _is_cause(s, node.cause):
+        cls = _raised_class(s, raised)
+        given = node.exc.args if isinstance(node.exc, cst.Call) else ()
+        if cls is not None and _makes_itself(cls, given) and _evaluates(s, [arg.value for arg in given], cls, node):
+            raise s.raised(cls, node)
     raise s.fault(name, "", node)
 
 
-def _harmless(node: cst.CSTNode | None, outermost: bool = True) -> bool:
-    """Evaluating the arguments of an exception can neither raise nor do anything."""
-    match node:
-        case None | cst.Name() | cst.SimpleString() | cst.Integer() | cst.Float():
-            return True
-        case cst.Call() if outermost:
-            return isinstance(node.func, cst.Name) and all(
-                _harmless(arg.value, outermost=False) and not arg.star for arg in node.args)
-        case cst.FormattedString():
-            return all(isinstance(part, cst.FormattedStringText)
-                       or isinstance(part, cst.FormattedStringExpression) and isinstance(part.expression, cst.Name)
-                       for part in node.parts)
-        case cst.ConcatenatedString():
-            return _harmless(node.left, False) and _harmless(node.right, False)
-    return False
+def _is_cause(s: Evaluator, node: cst.From | None) -> bool:
+    """`from None`, or from an exception that a handler has caught."""
+    if node is None or isinstance(node.item, cst.Name) and node.item.value == "None":
+        return True
+    return isinstance(node.item, cst.Name) and isinstance(s.state.locals.get(node.item.value), Caught)
+
+
+def _raised_class(s: Evaluator, raised: cst.BaseExpression) -> type[BaseException] | None:
+    """The class that is raised or called to make what is; None where that is not known."""
+    cls = s.space.evaluate(raised) if isinstance(raised, cst.Name | cst.Attribute) else None
+    match cls:
+        case Caught():
+            return cls.cls
+        case Static(value=type() as known) if issubclass(known, BaseException):
+            return known
+    return None
+
+
+_MAKE_OTHERS = (OSError, UnicodeError, ImportError, BaseExceptionGroup)
+"""They look at their arguments: OSError(2, "no file") is a FileNotFoundError."""
+
+
+def _makes_itself(cls: type[BaseException], given: Sequence[cst.Arg]) -> bool:
+    """Making one of the class with these arguments gives one of the class."""
+    own = isinstance(inspect.getattr_static(cls, "__new__", None), staticmethod) or type(cls) is not type
+    plain = not any(arg.star or arg.keyword for arg in given)
+    return plain and not own and (not issubclass(cls, _MAKE_OTHERS) or len(given) < 2 and issubclass(cls, OSError))
+
+
+def _evaluates(s: Evaluator, values: Sequence[cst.BaseExpression], cls: type[BaseException], node: cst.CSTNode) -> bool:
+    """Evaluate the arguments of an exception, and its __init__, for what they may raise or do; False where that cannot
+    be known."""
+    init = inspect.getattr_static(cls, "__init__", None)
+    own = init if isinstance(init, types.FunctionType) else None
+    if own is None and all(isinstance(value, cst.SimpleString | cst.Integer | cst.Float) for value in values):
+        return True
+    undo = loops.checkpoint(s)
+
+    def evaluate() -> None:
+        given = list(map(s.space.evaluate, values))
+        if own is not None:
+            lookup.call_method(s, own, [heap.record(s, cls, (), ()), *given], node)
+
+    try:
+        loops.built_aside(s, evaluate)
+    except FlattenError:
+        undo()
+        return False
+    return True
 
 
 def _assert(s: Evaluator, node: cst.Assert) -> None:
@@ -290,7 +323,7 @@ def _assert(s: Evaluator, node: cst.Assert) -> None:
     test = s.space.condition(node.test)
 
     def fail() -> Abstract:
-        if not _harmless(node.msg):
+        if node.msg is not None and s.tries and not _evaluates(s, [node.msg], AssertionError, node):
             raise s.fault("AssertionError", "", node)
         raise s.raised(AssertionError, node)
 

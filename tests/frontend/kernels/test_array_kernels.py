@@ -155,6 +155,18 @@ def scaled(a, factor):
         a[i] = a[i] * factor
 
 
+def numbered(x, n):
+    return sum(i * v for i, v in enumerate((x, 2.0), n)) + sum(i for i, _ in enumerate((x, x), start=n))
+
+
+def test_the_start_of_enumerate_is_a_number():
+    twin = pyflat.twin(numbered, errors="mask")
+    assert set(twin.roles.values()) == {"lanes"}
+    result, faults = twin(np.array([0.5, 1.5]), np.array([3, -2]))
+    assert result.tolist() == [numbered(0.5, 3), numbered(1.5, -2)]
+    assert not any(faults)
+
+
 def test_what_a_parameter_is_can_be_said():
     twin = pyflat.twin(scaled)
     assert twin.roles == {"a": "array", "factor": "lanes"}
