@@ -18,6 +18,7 @@ inside: `index` has seen to it, an operation that faults as Python does. `alloc`
 operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
 dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
+`narrow` is a function of float32, which has digits of its own: `%y = narrow %x {function = "exp"} : f8`.
 
 `routine` calls NumPy itself on arrays in memory, for what has bits that only NumPy's code has:
 
@@ -40,7 +41,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.functions import array_lanes
+from pyflat.functions import array_lanes, narrow_functions
 from pyflat.functions.records import Adds
 from pyflat.ir.primitive import Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
@@ -103,6 +104,7 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("alloc", tuple(((*ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, cost=Adds(4)),
     Primitive("rounded", (((FLOAT,), FLOAT),), _rounded),
+    Primitive("narrow", (((FLOAT,), FLOAT), ((FLOAT, FLOAT), FLOAT)), narrow_functions.python, cost=Adds(100)),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),
     Primitive("routine", (), _unbound, faults="always", cost=Adds(4000)),
 )}
@@ -195,7 +197,7 @@ ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "allo
 each memory once, in order."""
 
 
-_MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
+_MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded", "narrow"})
 
 
 def may_warn(opcode: str, kind: Kind) -> bool:

@@ -43,13 +43,15 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
                            help="write the loop over the elements")
         return made
     widths = [_dtype(s, value, node) for value in (a, b)]
-    loop = width_rules.loop_of(s, opcode, *widths[0], *widths[1])
+    loop = width_rules.loop_of(opcode, *widths[0], *widths[1])
     assert loop is not None
-    operands = [value if isinstance(value, View | Pending) else _converted(s, value, loop[0]) for value in (a, b)]
-    if into is not None and not np.can_cast(loop[1], into.dtype, "same_kind"):
-        raise s.refuse("flatten/not-yet", f"an array of {np.dtype(loop[1])} put into one of {np.dtype(into.dtype)} "
+    if loop is width_rules.NONE:
+        raise s.raised(TypeError, node)
+    operands = [value if isinstance(value, View | Pending) else _converted(s, value, loop.operands) for value in (a, b)]
+    if into is not None and not np.can_cast(loop.result, into.dtype, "same_kind"):
+        raise s.refuse("flatten/not-yet", f"an array of {np.dtype(loop.result)} put into one of {np.dtype(into.dtype)} "
                        "in place", node, why="NumPy raises here")
-    return mapped(s, loop[1], operands, lambda x: num.binary(s, opcode, x[0], x[1]), node)
+    return mapped(s, loop.result, operands, lambda x: num.binary(s, opcode, x[0], x[1]), node)
 
 
 def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CSTNode) -> View:

@@ -8,7 +8,7 @@ dtype. Where NumPy would warn (an overflow, a division by zero), the kernel leav
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
 from pyflat.frontend.state.widths import PYTHON, WIDE, Width, Widths
+from pyflat.functions import narrow_functions
 from pyflat.ir.build import const
 from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -27,7 +28,8 @@ _UFUNCS: dict[str, np.ufunc] = {
     "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "shl": np.left_shift, "shr": np.right_shift,
 }
-_SIGNS = {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+_OF_BOOLS = {"add": "or", "mul": "and"}
+"""What operators of two NumPy bools are."""
 _WEAK: dict[Kind, Any] = {BOOL: np.dtype(bool), INT: int, FLOAT: float}
 _DEFINED = frozenset({"add", "sub", "mul", "truediv"})
 """Operators that all numbers have."""
@@ -36,8 +38,19 @@ _TOTAL = frozenset({"add", "sub", "mul", "and", "or", "xor"})
 _KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 """The dtypes of numbers with arithmetic."""
-Loop = tuple[str, str]
-"""The dtypes of the operands and of the result."""
+
+
+class Loop(NamedTuple):
+    """What NumPy computes an operator with: the dtype of the operands, of the result, and whether that is the dtype of
+    one of them; others go through the ufunc, whose `**` has bits of its own."""
+
+    operands: str
+    result: str
+    own: bool
+
+
+NONE = Loop("", "", False)
+"""NumPy has no loop for these dtypes, and raises TypeError."""
 
 
 def _width(widths: Widths, value: Abstract) -> Width:
@@ -59,11 +72,14 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
         return None
     if "?" in first | second:
         return _by_cases(s, widths, opcode, a, b) or _refuse(_unknown(s))
-    loops = {loop_of(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
+    loops = {loop_of(opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
+        if loop is NONE:
+            raise s.raised(TypeError)
         return _computed(s, widths, opcode, a, b, loop)
-    wide = {None if loop is None else loop[1] for loop in loops}
-    if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and kinds == (INT, INT):
+    wide = {None if loop is None else loop.result for loop in loops}
+    if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and (
+            kinds == (INT, INT) or not all(loop is None or loop.own for loop in loops)):
         return _by_cases(s, widths, opcode, a, b) or _refuse(s.refuse(
             "flatten/mixed-join", "a number is Python's where a loop makes no trip, and NumPy's after one, and this "
             "operation has another dtype then", help="start with a scalar of the dtype: np.float32(0)"))
@@ -158,36 +174,32 @@ def resolved(fn: np.ufunc, given: Sequence[tuple[str | None, Kind]]) -> Loop | N
     try:
         *operands, result = (each.str[1:] for each in fn.resolve_dtypes((*weak, None)))
     except TypeError:
-        return None
-    return (operands[0], result) if len({*operands}) == 1 and {operands[0], result} <= NUMBERS | {"b1"} else None
+        return NONE
+    own = operands[0] in {dtype for dtype, _ in given}
+    known = len({*operands}) == 1 and {operands[0], result} <= NUMBERS | {"b1"}
+    return Loop(operands[0], result, own) if known else None
 
 
-def loop_of(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
+def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
     """The loop that NumPy takes; None: Python computes."""
     if x is None and y is None:
         return None
-    given = [_WEAK[kind] if dtype is None else np.dtype(dtype) for dtype, kind in ((x, kx), (y, ky))]
-    try:
-        left, right, result = _UFUNCS[opcode].resolve_dtypes((given[0], given[1], None))
-    except TypeError:
-        raise s.refuse("flatten/unsupported-expression", f"`{_SIGNS.get(opcode, opcode)}` of NumPy scalars of these "
-                       "dtypes") from None
-    dtypes = {each.str[1:] for each in (left, right, result)}
-    if dtypes == {"b1"} and opcode in ("and", "or", "xor"):
-        return "b1", "b1"
-    if left != right or not dtypes <= NUMBERS:
-        raise s.refuse("flatten/unsupported-expression", f"`{_SIGNS.get(opcode, opcode)}` of NumPy scalars of these "
-                       "dtypes is not Python's", help="convert with int(...) or float(...) first")
-    return left.str[1:], result.str[1:]
+    found = resolved(_UFUNCS[opcode], [(x, kx), (y, ky)])
+    assert found is not None  # no operator has one for two dtypes
+    return found
 
 
 def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
-    operands, result = loop
+    operands, result, own = loop
     x, y = (operand(s, widths, value, operands) for value in (a, b))
+    if operands == "b1":
+        opcode = _OF_BOOLS.get(opcode, opcode)
     if opcode in ("floordiv", "mod") and operands == "f4":
         return widths.mark(narrow_division.divided(s, opcode, x, y), frozenset({result}))
     if opcode == "pow" and operands == "f4":
-        raise s.refuse("flatten/not-yet", "`**` of float32", help="compute it in float64: float(x)")
+        return widths.mark(narrow_power(s, x, y), frozenset({result}))
+    if opcode == "pow" and operands == "f8" and not own:
+        return widths.mark(s.build.op("np_power", x, y), frozenset({result}))
     if opcode == "pow" and operands != "f8":
         made = s.build.op("ipow", x, y)
     else:
@@ -197,6 +209,13 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
     if made.kind is FLOAT and opcode in ("floordiv", "mod", "pow"):
         return cast(s, widths, widths.as_numpy(s.build, made), result)
     return cast(s, widths, made, result)
+
+
+def narrow_power(s: Evaluator, x: Value, y: Value) -> Value:
+    """`x ** y` of float32: the C library's."""
+    if not narrow_functions.has_power():
+        raise s.refuse("flatten/not-yet", "`**` of float32 on this machine", help="compute it in float64: float(x)")
+    return s.build.op("narrow", x, y, function="powf")
 
 
 def operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:

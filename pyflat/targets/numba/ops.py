@@ -22,7 +22,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import float32_function, library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
-from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
+from pyflat.targets.numba.numpy_loops import call_narrow, call_numpy, call_ufunc
 from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair, emit_power, emit_told
 
 _POWER_BITS = 6
@@ -212,6 +212,11 @@ def emit_unsigned(e: Emitter, op: Op, args: list[Lane]) -> Lane:
 @_emitter
 def _ufunc(e: Emitter, *operands: Lane, loop: str, part: str, ufunc: str) -> Lane:
     return Lane(e, FLOAT, call_ufunc(e, ufunc, loop, part, *[x.value for x in operands]))
+
+
+@_emitter
+def _narrow(e: Emitter, *operands: Lane, function: str) -> Lane:
+    return call_narrow(e, function, *operands)
 
 
 @_emitter

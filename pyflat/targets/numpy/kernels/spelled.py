@@ -15,7 +15,7 @@ _OPERATORS = {"add": ("+", 12), "sub": ("-", 12), "mul": ("*", 13), "truediv": (
               "mod": ("%", 13), "shl": ("<<", 11), "shr": (">>", 11), "and": ("&", 10), "xor": ("^", 9), "or": ("|", 8),
               "eq": ("==", 7), "ne": ("!=", 7), "lt": ("<", 7), "le": ("<=", 7), "gt": (">", 7), "ge": (">=", 7)}
 OPERATORS = frozenset(_OPERATORS)
-OWN = frozenset({"not", "neg", "invert", "rounded", "divide", "to_float", "exact_float", "abs"})
+OWN = frozenset({"not", "neg", "invert", "rounded", "narrow", "divide", "to_float", "exact_float", "abs"})
 """Operations that are written the same way for Python's numbers as for lanes, or by hand."""
 _CALL = re.compile(r"[\w.]+\((\{\d\}(, )?)+\)")
 Operand = Callable[[Value, int], str]
@@ -32,6 +32,9 @@ def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
             return f"s.inside({operand(op.args[0], 0)}, {operand(op.args[1], 0)}, None)", ATOM
         case "rounded":
             return f"s.narrowed({operand(op.args[0], 0)})", ATOM
+        case "narrow":
+            operands = ", ".join(operand(arg, 0) for arg in op.args)
+            return f'narrow_functions.called({operands}, function="{op.attr("function")}")', ATOM
         case "divide":
             return f"s.divide({operand(op.args[0], 0)}, {operand(op.args[1], 0)})", ATOM
         case "select" if not lanes:
