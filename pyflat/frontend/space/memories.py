@@ -468,6 +468,16 @@ def rows(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Ranges:
     return Ranges(Static(0), _rows_of(s, owner, node), 1, item=lambda counter: s.space.getitem(owner, counter, node))
 
 
+def unpacked(s: Evaluator, owner: View, count: int, node: cst.CSTNode) -> list[Abstract]:
+    """`x, y = a[i]`: the elements, or rows, of an array that has as many."""
+    other = s.space.truth(num.compare(s, "ne", _rows_of(s, owner, node), Static(count)))
+    if not isinstance(other, Static):
+        heap.raise_if(s, other, ValueError)
+    elif other.value:
+        raise s.raised(ValueError, node)
+    return [s.space.getitem(owner, Static(k), node) for k in range(count)]
+
+
 def _flat(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:
     """`a.flat`, which is iterated over: the elements in C's order."""
     def item(counter: Abstract) -> Abstract:
