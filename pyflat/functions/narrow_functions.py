@@ -1,8 +1,8 @@
 """Functions of float32 with digits of their own, which are not those of the float64 function, rounded.
 
-`np.exp` of a float32 is NumPy's loop over float32, which gives an element the same bits wherever it stands, in arrays and
-alone (tests/functions/test_narrow_functions.py). `**` of two float32 scalars is the C library's `powf`; NumPy's loop for
-`np.power` has other digits.
+`np.exp` of a float32 is NumPy's loop over float32, which gives an element the same bits wherever it stands, in arrays
+and alone (tests/functions/test_narrow_functions.py). `**` of two float32 scalars is the C library's `powf`; NumPy's
+loop for `np.power` has other digits.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def power() -> np.ufunc:
 @cache
 def has_power() -> bool:
     """Whether the library's `powf` has the bits of NumPy's `**`."""
-    points = [np.float32(x) for x in (0.0, -0.0, 1.0, -1.0, 0.1, 0.5, 2.0, 2.2, 3.0, -3.0, 7.25, 1e-5, 1e-40, 1e30, np.inf,
-                                      -np.inf, np.nan, 0.9999999, 33.3, 127.5)]
+    points = [np.float32(x) for x in (0.0, -0.0, 1.0, -1.0, 0.1, 0.5, 2.0, 2.2, 3.0, -3.0, 7.25, 1e-5, 1e-40, 1e30,
+                                      np.inf, -np.inf, np.nan, 0.9999999, 33.3, 127.5)]
     try:
         fn = power()
     except OSError:

@@ -18,6 +18,7 @@ inside: `index` has seen to it, an operation that faults as Python does. `alloc`
 operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
 dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
+`u_add`, `u_shr`, `u_float` and the like are operations of uint64, whose 64 bits an int has; the first ones wrap around.
 `narrow` is a function of float32, which has digits of its own: `%y = narrow %x {function = "exp"} : f8`.
 
 `routine` calls NumPy itself on arrays in memory, for what has bits that only NumPy's code has:
@@ -41,12 +42,14 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.functions import array_lanes, narrow_functions
+from pyflat.functions import array_lanes, narrow_functions, uint64_lanes
 from pyflat.functions.records import Adds
 from pyflat.ir.primitive import Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 
 MAX_RANK = 8
+WRAPPING = ("u_add", "u_sub", "u_mul")
+"""Operations of uint64 at whose overflows NumPy warns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,11 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("rounded", (((FLOAT,), FLOAT),), _rounded),
     Primitive("narrow", (((FLOAT,), FLOAT), ((FLOAT, FLOAT), FLOAT)), narrow_functions.python, cost=Adds(100)),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),
+    *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name)) for name in WRAPPING),
+    *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name)) for name in ("u_shl", "u_shr")),
+    *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name), faults="zero_divisor")
+      for name in ("u_div", "u_mod")),
+    Primitive("u_float", (((INT,), FLOAT),), uint64_lanes.u_float),
     Primitive("routine", (), _unbound, faults="always", cost=Adds(4000)),
 )}
 

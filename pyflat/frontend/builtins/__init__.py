@@ -114,6 +114,8 @@ def mutates(method: BoundMethod) -> bool:
 def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
     if s.widths is not None:
+        if fn not in (float, bool) and not kernel_arrays.is_cast(fn):
+            arguments = unsigned.as_ints(s, arguments)
         if (made := kernel_arrays.call(s, fn, arguments, node)) is not None:
             return made
         if fn in _OVER_ROWS:

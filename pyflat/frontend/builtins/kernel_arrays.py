@@ -10,10 +10,10 @@ import numpy as np
 
 from pyflat.frontend.builtins import kernel_routines
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space import arrays, memories, routines, whole_arrays, width_rules
+from pyflat.frontend.space import arrays, memories, routines, uint64, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, Unsigned, View
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.functions import narrow_functions
 from pyflat.ir.nodes import FALSE, Value
@@ -43,7 +43,7 @@ _OF_INTS: set[Any] = {np.floor, np.ceil, np.trunc, np.abs, np.minimum, np.maximu
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call in a kernel, None where it is as elsewhere."""
-    if isinstance(fn, type) and fn in _DTYPES:
+    if is_cast(fn):
         return _cast(s, fn, arguments, node)
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
@@ -56,6 +56,11 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     return kernel_routines.progression(s, fn, arguments, node) if fn in (np.arange, np.linspace) else None
 
 
+def is_cast(fn: Any) -> bool:
+    """The type of a NumPy scalar."""
+    return isinstance(fn, type) and fn in _DTYPES
+
+
 def _is_maker(fn: Any) -> bool:
     try:
         return fn in _MAKERS or fn in _COPIES
@@ -64,10 +69,14 @@ def _is_maker(fn: Any) -> bool:
 
 
 def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
-    if arguments.named or len(arguments.positional) != 1 or numeric_kind(arguments.positional[0]) is None:
+    value, widths = arguments.positional[0] if arguments.positional else NONE, memories.widths_of(s)
+    if arguments.named or len(arguments.positional) != 1:
         return None
-    value = arguments.positional[0]
-    return None if isinstance(value, Static) else width_rules.as_dtype(s, memories.widths_of(s), value, _DTYPES[fn])
+    if isinstance(value, Unsigned):
+        return uint64.cast(s, widths, value, _DTYPES[fn])
+    if not isinstance(value, Value):
+        return None
+    return uint64.made(s, widths, value) if fn is np.uint64 else width_rules.as_dtype(s, widths, value, _DTYPES[fn])
 
 
 def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
@@ -115,8 +124,8 @@ def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.
     if operands == result == "f8":
         return loop
     if operands == "f4":
-        known = fn in _WIDE_ENOUGH or fn is getattr(np, fn.__name__, None) and fn.__name__ in narrow_functions.NAMES
-        return loop if known and result == ("b1" if fn in _PREDICATES else "f4") else None
+        own = fn is getattr(np, fn.__name__, None) and fn.__name__ in narrow_functions.NAMES
+        return loop if (own or fn in _WIDE_ENOUGH) and result == ("b1" if fn in _PREDICATES else "f4") else None
     return loop if operands == result and operands != "b1" and fn in _OF_INTS else None
 
 

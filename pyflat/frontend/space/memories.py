@@ -13,7 +13,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space import scalars, width_rules
+from pyflat.frontend.space import scalars, uint64, unsigned, width_rules
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -30,10 +30,10 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Stored,
+    Unsigned,
     View,
 )
 from pyflat.frontend.state.widths import PYTHON, Model, Widths
-from pyflat.ir.build import const
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, MEMORY
@@ -247,9 +247,7 @@ def load(s: Evaluator, place: View) -> Abstract:
     kind = width_rules.kind_of(place.dtype)
     value = s.build.op("load", memory, *_position(place), kind=kind, array=place.array, dtype=place.dtype)
     widths_of(s).mark(value, frozenset({place.dtype}))
-    if place.dtype == "u8":
-        heap.suspect_if(s, s.build.op("lt", value, const(0)), "an uint64 above 2**63", s.frame.captured.tree)
-    return value
+    return unsigned.of_bits(widths_of(s), value) if place.dtype == "u8" else value
 
 
 def put(s: Evaluator, place: View, value: Value) -> None:
@@ -264,6 +262,10 @@ def _position(place: View) -> list[Value]:
 
 def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Value:
     """A number as it is put into an array of a dtype."""
+    if isinstance(value, Unsigned):
+        if dtype == "u8":
+            return unsigned.exact(s, value)
+        value = uint64.as_float(s, widths_of(s), value) if dtype == "f8" else unsigned.as_int(s, value)
     if numeric_kind(value) is None or isinstance(value, GuardedUnion):
         if isinstance(value, GuardedUnion) and scalars.is_number_union(value):
             return lane(s.split(value, lambda v: element(s, v, dtype, node)))
@@ -312,6 +314,8 @@ def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Part]:
             return [subscript]
         case Static() if subscript.value is None or subscript.value is ...:
             return [subscript]
+    if isinstance(subscript, Unsigned):
+        subscript = unsigned.as_int(s, subscript)
     kind = numeric_kind(subscript)
     if kind is FLOAT:
         raise s.raised(IndexError, node)

@@ -73,8 +73,9 @@ def known_number(s: Evaluator, value: Any) -> Abstract:
     if s.widths is None or not isinstance(value, np.bool_ | np.integer | np.floating):
         return Static(value)
     dtype = value.dtype.str[1:]
-    if dtype not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8") or dtype == "u8" \
-            and int(value) > INT_MAX:
+    if dtype == "u8":
+        return unsigned.scalar(s, s.widths, int(value))
+    if dtype not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8"):
         raise s.refuse("flatten/unsupported-expression", f"a number of dtype {value.dtype}")
     literal = const(value.item())
     return s.widths.mark(s.build.op("select", TRUE, literal, literal), frozenset({dtype}))

@@ -76,7 +76,7 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
     if len(loops) == 1 and (loop := loops.pop()) is not None:
         if loop is NONE:
             raise s.raised(TypeError)
-        return _computed(s, widths, opcode, a, b, loop)
+        return computed(s, widths, opcode, a, b, loop)
     wide = {None if loop is None else loop.result for loop in loops}
     if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and (
             kinds == (INT, INT) or not all(loop is None or loop.own for loop in loops)):
@@ -189,7 +189,7 @@ def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Lo
     return found
 
 
-def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
+def computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
     operands, result, own = loop
     x, y = (operand(s, widths, value, operands) for value in (a, b))
     if operands == "b1":

@@ -24,7 +24,7 @@ from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Plac
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import write_routine
 from pyflat.targets.numba.llvm import F32, I1, I64, POINTER, counted, element_at, i64, stack
-from pyflat.targets.numba.ops import emit
+from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
 
 
@@ -132,6 +132,7 @@ class KernelOperations:
         if op in self.modest:
             return
         self.note(self.faulted, self._fault(op))
+        self.note(self.warned, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
         if not may_warn(op.opcode, op.kind):
