@@ -19,6 +19,8 @@ operand is what the elements are, undefined after `np.empty`. The numbers of Num
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
 dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
 `u_add`, `u_shr`, `u_float` and the like are operations of uint64, whose 64 bits an int has; the first ones wrap around.
+`has_dtype` asks whether a number of one of several dtypes has this one; it is in no finished kernel, where bools that
+nodes carry say so (`frontend.kernels.flags`).
 `narrow` is a function of float32, which has digits of its own: `%y = narrow %x {function = "exp"} : f8`.
 
 `routine` calls NumPy itself on arrays in memory, for what has bits that only NumPy's code has:
@@ -113,6 +115,7 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name)) for name in ("u_shl", "u_shr")),
     *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name), faults="zero_divisor")
       for name in ("u_div", "u_mod")),
+    Primitive("has_dtype", tuple(((kind,), BOOL) for kind in _SCALARS), _unbound),
     Primitive("u_float", (((INT,), FLOAT),), uint64_lanes.u_float),
     Primitive("routine", (), _unbound, faults="always", cost=Adds(4000)),
 )}

@@ -56,7 +56,7 @@ _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc"
           "call": ("args", "barrier", "effect", "guarded", "name"), "load": ("array", "dtype"),
           "store": ("array", "dtype"), "alloc": ("array", "dtype"),
           "routine": ("array", "dtype", "operands", "routine"), "rounded": ("dtype",),
-          "narrow": ("function",), "fitted": ("dtype",)}
+          "narrow": ("function",), "has_dtype": ("dtype",), "fitted": ("dtype",)}
 
 
 @with_room

@@ -270,6 +270,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return const_eval(s, lambda: PYTHON[opcode](x, y))
     a, b = plain_number(a), plain_number(b)
     if s.widths is not None:
+        if (found := width_rules.compare_by_cases(s, s.widths, opcode, a, b)) is not None:
+            return found
         a, b = width_rules.operands_of_comparison(s, s.widths, a, b)
     ka, kb = numeric_kind(a), numeric_kind(b)
     if ka is None or kb is None:
