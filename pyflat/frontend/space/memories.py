@@ -243,11 +243,16 @@ def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
 
 def load(s: Evaluator, place: View) -> Abstract:
     """The element that a view without axes is."""
+    value = load_bits(s, place)
+    return unsigned.of_bits(widths_of(s), value) if place.dtype == "u8" else value
+
+
+def load_bits(s: Evaluator, place: View) -> Value:
+    """The element as it is in memory."""
     (memory,) = s.state.heap[place.memory]
     kind = width_rules.kind_of(place.dtype)
     value = s.build.op("load", memory, *_position(place), kind=kind, array=place.array, dtype=place.dtype)
-    widths_of(s).mark(value, frozenset({place.dtype}))
-    return unsigned.of_bits(widths_of(s), value) if place.dtype == "u8" else value
+    return widths_of(s).mark(value, frozenset({place.dtype}))
 
 
 def put(s: Evaluator, place: View, value: Value) -> None:
@@ -314,9 +319,7 @@ def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Part]:
             return [subscript]
         case Static() if subscript.value is None or subscript.value is ...:
             return [subscript]
-    if isinstance(subscript, Unsigned):
-        subscript = unsigned.as_int(s, subscript)
-    kind = numeric_kind(subscript)
+    kind = INT if isinstance(subscript, Unsigned) else numeric_kind(subscript)
     if kind is FLOAT:
         raise s.raised(IndexError, node)
     if kind is not INT:
@@ -376,6 +379,8 @@ def _times(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
 
 def checked(s: Evaluator, position: Abstract, extent: Abstract, node: cst.CSTNode) -> Abstract:
     """Python's rule for an index of an axis: negative ones count from the end, outside raises."""
+    if isinstance(position, Unsigned):
+        position = unsigned.as_int(s, position)
     if isinstance(position, Static) and isinstance(extent, Static):
         if not -extent.value <= position.value < extent.value:
             raise s.raised(IndexError, node)
@@ -412,6 +417,8 @@ def _clamped(s: Evaluator, bound: Abstract, default: Abstract, low: Abstract, hi
              node: cst.CSTNode) -> Abstract:
     if isinstance(bound, Static) and bound.value is None:
         return default
+    if isinstance(bound, Unsigned):
+        bound = unsigned.as_int(s, bound)
     if numeric_kind(bound) is not INT:
         raise s.raised(TypeError, node)
     if isinstance(bound, Static) and bound.value >= 0 and isinstance(low, Static) and low.value == 0:

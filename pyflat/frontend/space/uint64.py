@@ -7,6 +7,8 @@ original (`unsigned.as_int`). Other functions than kernels have Python's ints of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pyflat.frontend.space import scalars, unsigned, width_rules
@@ -38,6 +40,10 @@ def _kind(value: Abstract) -> Kind:
 def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b`, one of which is a number of uint64."""
     a, b = plain_number(a), plain_number(b)
+    if (value := _one_of(widths, a)) is not None:
+        return _by_dtype(s, widths, value, lambda x: s.space.binary(opcode, x, b, s.frame.captured.tree))
+    if (value := _one_of(widths, b)) is not None:
+        return _by_dtype(s, widths, value, lambda y: s.space.binary(opcode, a, y, s.frame.captured.tree))
     loops = {width_rules.loop_of(opcode, x, _kind(a), y, _kind(b))
              for x in _width(widths, a) - {"?"} for y in _width(widths, b) - {"?"}}
     loop = loops.pop() if len(loops) == 1 else None
@@ -52,6 +58,19 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
         first, second = (unsigned.as_int(s, v) if isinstance(v, Unsigned) else v for v in (a, b))
         return scalars.binary(s, opcode, first, second)
     return unsigned.of_bits(widths, s.build.op(_OWN[opcode], *(_bits(s, widths, v) for v in (a, b))))
+
+
+def _one_of(widths: Widths, value: Abstract) -> Value | None:
+    """A number of one of several dtypes, as the int that it is."""
+    found = value.bits if isinstance(value, Unsigned) else value
+    return found if isinstance(found, Value) and width_rules.is_one_of(widths, found) else None
+
+
+def _by_dtype(s: Evaluator, widths: Widths, value: Value, each: Callable[[Abstract], Abstract]) -> Abstract:
+    def one(number: Value) -> Abstract:
+        return each(unsigned.of_bits(widths, number) if widths.of(number) == {"u8"} else number)
+
+    return width_rules.by_dtype(s, widths, value, one, plain=False)
 
 
 def _bits(s: Evaluator, widths: Widths, value: Abstract) -> Value:

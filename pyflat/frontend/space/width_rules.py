@@ -42,7 +42,7 @@ NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 
 class Loop(NamedTuple):
     """What NumPy computes an operator with: the dtype of the operands, of the result, and whether that is the dtype of
-    one of them; others go through the ufunc, whose `**` has bits of its own."""
+    one of them: other powers go through the ufunc, which has bits of its own."""
 
     operands: str
     result: str
@@ -216,7 +216,7 @@ def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Lo
         return None
     found = resolved(_UFUNCS[opcode], [(x, kx), (y, ky)])
     assert found is not None  # no operator has one for two dtypes
-    return found
+    return found if found is NONE or opcode == "pow" else found._replace(own=True)
 
 
 def computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
