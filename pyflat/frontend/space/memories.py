@@ -268,9 +268,12 @@ def _position(place: View) -> list[Value]:
 def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Value:
     """A number as it is put into an array of a dtype."""
     if isinstance(value, Unsigned):
-        if dtype == "u8":
+        if widths_of(s).of(value.bits) != {"u8"} or dtype not in ("u8", "f8"):
+            value = unsigned.as_int(s, value)
+        elif dtype == "u8":
             return unsigned.exact(s, value)
-        value = uint64.as_float(s, widths_of(s), value) if dtype == "f8" else unsigned.as_int(s, value)
+        else:
+            value = uint64.as_float(s, widths_of(s), value)
     if numeric_kind(value) is None or isinstance(value, GuardedUnion):
         if isinstance(value, GuardedUnion) and scalars.is_number_union(value):
             return lane(s.split(value, lambda v: element(s, v, dtype, node)))

@@ -52,7 +52,7 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
     if loop is width_rules.NONE:
         raise s.raised(TypeError)
     if loop.operands == "f8":
-        first, second = (as_float(s, widths, v) if isinstance(v, Unsigned) else v for v in (a, b))
+        first, second = (_as_float(s, widths, v) for v in (a, b))
         return width_rules.computed(s, widths, opcode, first, second, loop)
     if opcode not in _OWN:
         first, second = (unsigned.as_int(s, v) if isinstance(v, Unsigned) else v for v in (a, b))
@@ -68,6 +68,8 @@ def _one_of(widths: Widths, value: Abstract) -> Value | None:
 
 def _by_dtype(s: Evaluator, widths: Widths, value: Value, each: Callable[[Abstract], Abstract]) -> Abstract:
     def one(number: Value) -> Abstract:
+        if widths.of(number) == PYTHON and number.kind is INT:
+            unsigned.leave(s, s.build.op("lt", number, const(0)))  # whether it is negative, or from 2**63 on
         return each(unsigned.of_bits(widths, number) if widths.of(number) == {"u8"} else number)
 
     return width_rules.by_dtype(s, widths, value, one, plain=False)
@@ -84,12 +86,22 @@ def _bits(s: Evaluator, widths: Widths, value: Abstract) -> Value:
     return width_rules.operand(s, widths, value, "u8")
 
 
+def _as_float(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
+    if isinstance(value, Unsigned):
+        return as_float(s, widths, value)
+    if isinstance(value, Static) and type(value.value) is int and abs(value.value) < 2**1023:
+        return Static(float(value.value))
+    return value
+
+
 def as_float(s: Evaluator, widths: Widths, value: Unsigned) -> Value:
     """As a float64 of NumPy's."""
     return widths.mark(s.build.op("u_float", unsigned.exact(s, value)), frozenset({"f8"}))
 
 
 def unary(s: Evaluator, widths: Widths, opcode: str, value: Unsigned) -> Abstract:
+    if widths.of(value.bits) != {"u8"}:
+        return scalars.unary(s, opcode, unsigned.as_int(s, value))
     bits = unsigned.exact(s, value)
     match opcode:
         case "invert":
@@ -105,6 +117,10 @@ def compare(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract)
     if not isinstance(a, Unsigned):
         return compare(s, widths, unsigned.MIRRORED.get(opcode, opcode), b, a)
     b = plain_number(b)
+    mixed = [isinstance(v, Unsigned) and widths.of(v.bits) != {"u8"} for v in (a, b)]
+    if any(mixed):
+        first, second = (unsigned.as_int(s, v) if isinstance(v, Unsigned) else v for v in (a, b))
+        return scalars.compare(s, opcode, first, second)
     if not isinstance(b, Unsigned) and numeric_kind(b) is FLOAT:
         return scalars.compare(s, opcode, as_float(s, widths, a), b)
     if isinstance(b, Static) and not 0 <= b.value < unsigned.SIZE:
@@ -121,6 +137,9 @@ def compare(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract)
 # --- conversions
 def cast(s: Evaluator, widths: Widths, value: Unsigned, dtype: str) -> Abstract:
     """`np.float64(x)` and the like."""
+    if widths.of(value.bits) != {"u8"}:
+        plain = unsigned.as_int(s, value)
+        return made(s, widths, plain) if dtype == "u8" else width_rules.as_dtype(s, widths, plain, dtype)
     bits = unsigned.exact(s, value)
     match dtype:
         case "u8":

@@ -96,7 +96,13 @@ def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
 
 
 def carried(s: Evaluator, value: Abstract, *, known: bool) -> Value:
-    """The bits of an int that a loop carries."""
+    """The bits of an int that a loop carries. A kernel's ints of several dtypes have a width that says how to read
+    them."""
+    if s.widths is not None:
+        if isinstance(value, Static) and value.value > INT_MAX:
+            raise s.refuse("flatten/mixed-join", "an int of Python's from 2**63 on becomes a NumPy scalar in a loop",
+                           help="start with a scalar: np.uint64(...)")
+        return residue(s, value)
     if not known:
         return reduced(s, value)
     found = from_int(s, value)
@@ -127,6 +133,8 @@ def as_float(s: Evaluator, value: Unsigned) -> Value:
     """float(value), correctly rounded: of half of a large number, whose last bit stays set if it was."""
     bits = exact(s, value)
     if s.widths is not None:
+        if s.widths.of(value.bits) != {"u8"}:
+            return s.widths.mark(s.build.op("to_float", as_int(s, value)), PYTHON)
         return s.widths.mark(s.build.op("u_float", bits), PYTHON)
     half = s.build.op("or", halved(s, bits, 1), s.build.op("and", bits, const(1)))
     twice = s.build.op("mul", s.build.op("to_float", half), const(2.0))

@@ -245,6 +245,8 @@ class NumbaKernel:
                     block[number] = value.strides[slot.axis]
                 case _ if isinstance(value, float | np.floating):
                     floats[number] = value
+                case _ if isinstance(value, np.uint64):
+                    block[number] = value.astype(np.int64)  # the same bits
                 case _:
                     block[number] = value
         return block
