@@ -346,7 +346,7 @@ class Gang:
             return
         if op in self.code.removable:
             self.code.keep(lanes[op])
-        self._note(self.code.warned, wraps(self.e, op, args), mask)
+        self._note(self.code.wrapped, wraps(self.e, op, args), mask)
         build = Builder()
         condition = fault_condition(build, op)
         if condition is None:

@@ -63,6 +63,7 @@ class KernelOperations:
         """Arrays that are read: LLVM may know what was stored there."""
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
+        self.wrapped = stack(self.builder, I1)
         self.removable = set[Op]() if careful else removable(kernel.function)
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
@@ -132,7 +133,7 @@ class KernelOperations:
         if op in self.modest:
             return
         self.note(self.faulted, self._fault(op))
-        self.note(self.warned, wraps(self.e, op, args))
+        self.note(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
         if not may_warn(op.opcode, op.kind):
