@@ -212,8 +212,9 @@ _MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded", "nar
 
 
 def may_warn(opcode: str, kind: Kind) -> bool:
-    """An operation of floats at whose overflows, nans and divisions by zero NumPy warns."""
-    return kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
+    """An operation of floats at whose overflows, nans and divisions by zero NumPy warns, or one of uint64 that may
+    overflow."""
+    return opcode in WRAPPING or kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
 
 
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:

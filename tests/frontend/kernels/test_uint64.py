@@ -77,6 +77,23 @@ def test_wraps_in_compiled_code_where_overflows_are_ignored():
     assert twin.stats.replayed == 1  # to say where it overflows
 
 
+def overflows_in_vain(a):
+    total = np.uint64(0)
+    for i in range(len(a)):
+        t = a[i] * a[i]
+        total = np.uint64(i)
+        a[i] = 1
+    return total
+
+
+@TARGETS
+@pytest.mark.parametrize("mode", ["default", "error", "ignore"])
+def test_an_overflow_of_what_nothing_needs_is_told(target, mode):
+    """With warnings as errors, the elements before it are written."""
+    checked(overflows_in_vain, target, "np.array([5, 7, 2**33, 3], np.uint64)", mode)
+    checked(splitmix, target, "np.array([3], np.uint64), np.zeros(3, np.uint64)", mode)
+
+
 def arithmetic(a, b, out):
     for i in range(len(a)):
         out[i, 0] = a[i] + b[i]

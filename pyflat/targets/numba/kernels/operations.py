@@ -136,7 +136,7 @@ class KernelOperations:
         self.note(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
-        if not may_warn(op.opcode, op.kind):
+        if op.kind is not FLOAT or not may_warn(op.opcode, op.kind):
             return
         if self.careful or op in self.constant:
             self._watch(op, args)
