@@ -208,8 +208,8 @@ _HANDLERS: dict[Any, Handler] = {
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,
     # math
-    math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
-    math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
+    math.floor: arithmetic.whole("floor_int"), math.ceil: arithmetic.whole("ceil_int"),
+    math.trunc: arithmetic.whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
     math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
     math.isnan: float_operation("isnan"), math.isinf: float_operation("isinf"),
     math.isfinite: float_operation("isfinite"), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,

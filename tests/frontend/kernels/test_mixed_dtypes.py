@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -106,6 +108,19 @@ def test_what_has_no_loop_raises_at_its_place():
     flags = np.array([True, False])
     with pytest.raises((TypeError, pyflat.FlattenError)):
         twin(flags, np.ones(2))
+
+
+def by_way_of_a_float(a, out):
+    for i in range(len(a)):
+        out[i] = math.floor(a[i]) + math.ceil(a[i] - 1) + round(a[i])
+    return math.floor(a[1])
+
+
+@TARGETS
+def test_the_floor_of_an_int_of_numpys_is_that_of_a_float(target):
+    checked(by_way_of_a_float, target, "np.array([3, 2**53 + 1, -2**60 - 1]), np.zeros(3, np.int64)", "default")
+    checked(by_way_of_a_float, target, "np.array([3, 2**63 - 1]), np.zeros(3, np.int64)", "default")  # raises
+    checked(by_way_of_a_float, target, "np.array([3, 7], np.int8), np.zeros(3, np.int64)", "default")
 
 
 def pairs(p, out):
