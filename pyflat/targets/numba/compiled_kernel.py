@@ -207,7 +207,7 @@ def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = ()) -> tuple
     cpu = processor()
     with kept_plans():
         text, symbols = write_kernel(kernel, pattern, choose_shape(kernel, cpu.vector_bytes))
-    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel))
+    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text))
     return CompiledKernel(facts_of(kernel), pattern, code, read), symbols
 
 
@@ -233,10 +233,13 @@ def _calls_python(op: Op) -> bool:
     return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
 
 
-def _passes(kernel: Kernel) -> Passes:
+def _passes(kernel: Kernel, text: str) -> Passes:
+    """Straight code that is written twice, conditions of lanes that wait and the angle of a sine and a cosine, is LLVM's
+    to share, as what is the same in each trip of a loop is."""
     if longest_mask_chain(kernel.items) > LONG_CHAIN:
         return Passes.UNCOMBINED
-    return Passes.LOOPS if has_loop(list(kernel.items)) else Passes.STRAIGHT
+    twice = any(name in text for name in ('@"queued"', '@"pyflat.told_sin_and_cos'))
+    return Passes.LOOPS if twice or has_loop(list(kernel.items)) else Passes.STRAIGHT
 
 
 def longest_mask_chain(items: Sequence[Item]) -> int:

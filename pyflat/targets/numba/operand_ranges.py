@@ -36,7 +36,7 @@ condition is looked into."""
 def operand_ranges(items: Sequence[Item], results: Sequence[Value], suspect: Value | None, floats: FloatFormat,
                    wanted: Callable[[Op], bool]) -> dict[Op, tuple[Interval, ...]]:
     """Of the `wanted` operations of a flat or masked list. `suspect` says in which lanes the original settles the
-    float results; None where nobody asks it."""
+    float results; None where no lane is run again."""
     if not any(map(wanted, all_ops(list(items)))):
         return {}
     walk = _RangeWalk(floats, items, results, suspect, wanted)
