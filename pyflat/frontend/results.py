@@ -19,14 +19,16 @@ The call puts them where the original would have put them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
 
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.frontend import result_texts
 from pyflat.frontend.library import dates
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -73,6 +75,7 @@ from pyflat.ir.shape import (
     Path,
     Record,
     Shape,
+    Texts,
     is_same_object,
     written_class,
 )
@@ -158,8 +161,8 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     if len(some) == len(options) or not some:
         return _of_options(s, options)
     shape = _of_options(s, some)
-    if isinstance(shape, Labels):
-        return Labels((*shape.table, None))
+    if isinstance(shape, Labels | Texts):
+        return replace(shape, table=(*shape.table, None))
     return Maybe(shape) if s.none else shape
 
 
@@ -189,6 +192,9 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         return Fixed(known)
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
+    present = [v for v, _ in options if v is not UNBOUND]
+    if all(isinstance(v, Static) and _is_label(v.value) or result_texts.is_known(v) for v in present):
+        return result_texts.shape(present)
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
     if any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options):
         raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane",
@@ -280,6 +286,12 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(const(code))
+        case Texts():
+            leaves = result_texts.leaves(shape, value, functools.partial(_emit, edge))
+            if leaves is None:
+                _wrong(s, edge, where, value, shape, out)
+            else:
+                out += leaves
         case Maybe() if _is_none(value):
             out += [*map(undefined, kinds_of(shape.inner)), TRUE]
         case Maybe():
@@ -348,6 +360,8 @@ def kinds_of(shape: Shape) -> list[Kind]:
             return [k for item in shape.items for k in kinds_of(item)]
         case Labels():
             return [INT]
+        case Texts():
+            return [INT, *shape.numbers]
         case Maybe():
             return [*kinds_of(shape.inner), BOOL]
         case Fixed():
@@ -372,7 +386,7 @@ def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
         return args[2]
     if opcode == "select" and isinstance(args[2], Const) and args[2].value is None:
         return args[1]
-    kinds = {"and": BOOL, "lt": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
+    kinds = {"and": BOOL, "lt": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT, "add": INT}
     op = Op(opcode, args, kinds.get(opcode, FLOAT))
     edge.block.ops.append(op)
     return op

@@ -8,6 +8,8 @@
     UNSIGNED                                     a result only: an int of [0, 2**64)
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
+    Texts((Template("{} apples", ...), None), (INT,))   a result only: by lane a text that is made from numbers of the
+                                                 lane, or an object; leaves: a position, and the numbers of all texts
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
 """
 
@@ -15,8 +17,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -77,6 +80,80 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Hole:
+    """A place of a text: the `place`-th number of this kind, and what is written for it: "number" the number itself,
+    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`."""
+
+    kind: Kind
+    place: int
+    how: str = "number"
+    what: Any = None
+
+    def written(self, numbers: Sequence[Any]) -> Sequence[Any]:
+        """What stands there, for the numbers of several lanes."""
+        match self.how:
+            case "character":
+                return [chr(number) if 0 <= number <= sys.maxunicode else "" for number in numbers]
+            case "word":
+                return [self.what[number] for number in numbers]
+            case "times":
+                return [self.what * number for number in numbers]
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with holes, as `str.format` takes it."""
+
+    text: str
+    holes: tuple[Hole, ...]
+
+    def made(self, numbers: Callable[[Hole], Sequence[Any]], count: int) -> Iterator[str]:
+        """The texts of `count` lanes, of which `numbers` gives those of a hole."""
+        columns = [hole.written(numbers(hole)) for hole in self.holes]
+        return map(self.text.format, *columns) if columns else iter([self.text.format()] * count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """By lane an object of `table`, or the text that a Template there makes of the lane's numbers. The first leaf is
+    the position in the table, the others are numbers of the kinds `numbers`, those of one kind next to each other."""
+
+    table: Sequence[Any]
+    numbers: tuple[Kind, ...]
+
+    def leaf(self, hole: Hole) -> int:
+        """The leaf that a hole is filled from."""
+        return 1 + self.numbers.index(hole.kind) + hole.place
+
+    def code(self, value: object) -> int | None:
+        """The position of an object that is no text with holes."""
+        return Labels(self.table).code(value)
+
+    def made(self, *parts: Any) -> Any:
+        """What one lane has, or each lane of arrays."""
+        columns = np.broadcast_arrays(*parts)
+        found = self.objects([column.reshape(-1) for column in columns])
+        return found.reshape(columns[0].shape) if columns[0].ndim else found[0]
+
+    def objects(self, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
+                ) -> np.ndarray[Any, Any]:
+        """What each lane has; None in lanes that are not `wanted`."""
+        codes = parts[0]
+        found = np.empty(len(codes), object)
+        for code in np.unique(codes if wanted is None else codes[wanted]).tolist():
+            here = codes == code if wanted is None else (codes == code) & wanted
+            lanes, item = np.flatnonzero(here), self.table[code]
+            if isinstance(item, Template):
+                made = item.made(lambda hole, at=lanes: parts[self.leaf(hole)][at].tolist(), len(lanes))  # type: ignore[misc]
+                found[lanes] = list(made)
+            else:
+                for lane in lanes:
+                    found[lane] = item
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Maybe:
     """`inner`, or None: where the last leaf is true."""
 
@@ -116,7 +193,7 @@ def is_same_object(a: object, b: object) -> bool:
         return False
 
 
-Shape = Leaf | Fixed | Record | Labels | Maybe
+Shape = Leaf | Fixed | Record | Labels | Texts | Maybe
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
@@ -136,6 +213,8 @@ def leaves(shape: Shape) -> Iterator[Leaf]:
                 yield from leaves(item)
         case Labels():
             yield Leaf(INT)
+        case Texts():
+            yield from map(Leaf, (INT, *shape.numbers))
         case Maybe():
             yield from leaves(shape.inner)
             yield Leaf(BOOL)
@@ -170,6 +249,10 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
             return make_record(shape.cls, shape.names, [rebuild(item, values) for item in shape.items])
         case Labels():
             return shape.table[next(values)]
+        case Texts():
+            row = [next(values) for _ in leaves(shape)]
+            item = shape.table[row[0]]
+            return next(item.made(lambda hole: [row[shape.leaf(hole)]], 1)) if isinstance(item, Template) else item
         case Maybe():
             inner = rebuild(shape.inner, values)
             return None if next(values) else inner
@@ -182,7 +265,7 @@ def holds_only_floats(shape: Shape) -> bool:
             return all(map(holds_only_floats, shape.items))
         case Leaf():
             return shape.kind is FLOAT
-        case Labels():
+        case Labels() | Texts():
             return False
         case Maybe():
             return holds_only_floats(shape.inner)

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from pyflat.errors import InternalError, refuse
 from pyflat.functions.stacking import DATES, date_lanes
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, make_record, record_of
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, Texts, leaves, make_record, record_of
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
-from pyflat.runtime.labels import PLAIN, Codes, Form, of_codes, with_none
+from pyflat.runtime.labels import PLAIN, Codes, Form, as_labels, of_codes, with_none
 from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
@@ -171,6 +171,8 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
             return _complex([next(source) for _ in shape.items], lanes)
         case Labels():
             return _labels(shape, next(source), lanes, failed)
+        case Texts():
+            return _labels(*as_labels(shape, [next(source) for _ in leaves(shape)], failed), lanes, failed)
         case Maybe():
             return _maybe(shape, source, lanes, failed)
         case Record() if shape.cls is np.uint64:

@@ -21,6 +21,7 @@ from pyflat.ir.shape import (
     Maybe,
     Record,
     Shape,
+    Texts,
     Written,
     item_at,
     put_at,
@@ -329,7 +330,7 @@ def _kinds(shape: Shape) -> tuple[int, int]:
     match shape:
         case Leaf():
             return (1, 0) if shape.kind is FLOAT else (0, 1)
-        case Labels():
+        case Labels() | Texts():
             return (0, 1)
         case Maybe():
             return _kinds(shape.inner)

@@ -12,7 +12,7 @@ objects. A call with Python's numbers gives the object itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pyflat.errors import refuse
 from pyflat.functions.stacking import DATES
-from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape, holds_only_floats, leaves, rebuild
+from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape, Texts, holds_only_floats, leaves, rebuild
 
 Array = npt.NDArray[Any]
 
@@ -80,6 +80,34 @@ def without_unread(shape: Shape, parts: Sequence[Array]) -> list[Array]:
     return found
 
 
+def as_labels(shape: Texts, parts: Sequence[Array], failed: npt.NDArray[Any] | None = None) -> tuple[Labels, Array]:
+    """The texts of all lanes as codes of those that there are; lanes without a value have any code."""
+    wanted = None
+    if failed is not None:
+        wanted = np.ones(len(parts[0]), np.bool_)
+        wanted[failed] = False
+    found = shape.objects(parts, wanted)
+    table: dict[Any, int] = {}
+    codes = np.zeros(len(found), np.int64)
+    for lane, item in enumerate(found.tolist()):
+        if wanted is None or wanted[lane]:
+            codes[lane] = table.setdefault(item if type(item) is str else _Same(item), len(table))
+    return Labels(tuple(key.item if isinstance(key, _Same) else key for key in table) or ("",)), codes
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """An object by its identity."""
+
+    item: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.item is self.item
+
+    def __hash__(self) -> int:
+        return id(self.item)
+
+
 def with_open_tables(shape: Shape) -> Shape:
     """The shape for one call, in which lanes that the original has run may bring more objects."""
     match shape:
@@ -87,6 +115,8 @@ def with_open_tables(shape: Shape) -> Shape:
             return replace(shape, items=tuple(map(with_open_tables, shape.items)))
         case Labels():
             return Labels(list(shape.table))
+        case Texts():
+            return replace(shape, table=list(shape.table))
         case Maybe():
             return Maybe(with_open_tables(shape.inner))
     return shape

@@ -29,6 +29,7 @@ from pyflat.ir.shape import (
     Maybe,
     Record,
     Shape,
+    Texts,
     holds_only_floats,
     item_at,
     leaves,
@@ -280,6 +281,9 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
                 raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
         case Labels():
             yield _fit_label(value, shape)
+        case Texts():
+            yield _fit_label(value, shape)
+            yield from (_ANY[kind] for kind in shape.numbers)
         case Maybe() if value is None:
             yield from (_ANY[leaf.kind] for leaf in leaves(shape.inner))
             yield True
@@ -318,7 +322,7 @@ _ANY: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: 0.0}
 """What is never read."""
 
 
-def _fit_label(value: Any, shape: Labels) -> int:
+def _fit_label(value: Any, shape: Labels | Texts) -> int:
     """The code of an object; one that is new gets the next where the table is open."""
     code = shape.code(value)
     if code is not None:

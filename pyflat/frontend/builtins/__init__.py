@@ -198,7 +198,7 @@ _HANDLERS: dict[Any, Handler] = {
     functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
-    str: sequences.text, repr: sequences.text,
+    str: sequences.text, repr: sequences.repr_, chr: sequences.chr_,
     format: sequences.text, ord: sequences.ord_, bin: sequences.in_base(2), oct: sequences.in_base(8),
     hex: sequences.in_base(16), operator.add: sequences.operator_add,
     object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,

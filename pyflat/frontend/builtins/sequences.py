@@ -465,11 +465,22 @@ def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """str(value), format(value, spec)"""
     values = arguments.positional
-    if len(values) == 1 and not arguments.named:
-        return texts.of_int(s, values[0])
-    spec = values[1].value if len(values) == 2 and isinstance(values[1], Static) else ""
-    return texts.written(values[0], spec) if spec and not arguments.named else Text()
+    spec = values[1] if len(values) == 2 else Static("")
+    if not values or len(values) > 2 or arguments.named or not isinstance(spec, Static) or type(spec.value) is not str:
+        return Text()
+    return texts.written_as(s, values[0], spec.value, "s" if len(values) == 1 else "", node)
+
+
+def repr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    return texts.written_as(s, value, "", "r", node)
+
+
+def chr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    return texts.character(s, value, node)
 
 
 def in_base(base: int) -> Handler:

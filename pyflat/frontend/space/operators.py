@@ -14,7 +14,6 @@ import numpy as np
 from pyflat.frontend.space import (
     array_items,
     arrays,
-    characters,
     complex_numbers,
     growing,
     memories,
@@ -27,7 +26,7 @@ from pyflat.frontend.space import (
 )
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import heap, lookup, written
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, is_lane_number, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
@@ -61,6 +60,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
         return complex_numbers.binary(s, opcode, a, b)
     if unsigned_operators.meet(s, opcode, a, b):
         return unsigned_operators.binary(s, opcode, a, b)
+    if opcode == "add" and texts.are_many(a, b):
+        return texts.concatenated(s, [a, b], node)
     if any(isinstance(v, GuardedUnion) and not scalars.is_number_union(v) for v in (a, b)):
         return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
     if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
@@ -86,18 +87,16 @@ def _are_types(*values: Any) -> bool:
 def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
     """Operators on sequences, strings and objects; None when the operands are for arithmetic."""
     method = METHODS[opcode]
+    both_known = isinstance(a, Static) and isinstance(b, Static)
     done = by_method(s, method, "__r" + method[2:], a, b, node)
     if done is not None:
         return done
-    if opcode == "add" and (characters.is_text(a) or characters.is_text(b)):
-        return characters.joined(s, [a, b])
-    if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
-        return texts.percent(a.value, b) if opcode == "mod" and isinstance(a, Static) else Text()
+    if any(isinstance(v, Text) or written.is_known(v) for v in (a, b)) and not both_known:
+        return _string(s, opcode, a, b, node)
     if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
             growing.is_growing(s, a) or growing.is_growing(s, b)):
         return growing.new(s, *growing.concatenated(s, a, b, node))
     left, right = _items(s, a), _items(s, b)
-    both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):
         return None
     if opcode == "add" and left is not None and right is not None:
@@ -113,6 +112,15 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
             raise s.refuse("flatten/list-mutation", "a tuple is repeated a number of times that differs by lane", node,
                            help="make it as long as it can get, or loop over range(n)")
     return None
+
+
+def _string(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`+`, `*` and `%` of strings, of which one is made from lanes."""
+    if opcode == "add":
+        return texts.concatenated(s, [a, b], node)
+    if opcode == "mul":
+        return texts.repeated(s, *((a, b) if texts.is_string(a) else (b, a)), node)
+    return texts.percent(s, a.value, b, node) if opcode == "mod" and isinstance(a, Static) else Text()
 
 
 def _items(s: Evaluator, value: Abstract) -> tuple[Abstract, ...] | None:

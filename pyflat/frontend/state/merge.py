@@ -12,7 +12,7 @@ from itertools import chain
 from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
-from pyflat.frontend.state import aliasing
+from pyflat.frontend.state import aliasing, written
 from pyflat.frontend.state.kinds import (
     as_unsigned,
     cells_of,
@@ -204,7 +204,7 @@ class Joiner:
                 numbers = [v.number if isinstance(v, IntText) else None for v in values]
                 return first if len(set(map(id, present))) == 1 else IntText(self.leaf(INT, numbers, name), first.base)
             case Text() if all(isinstance(v, Text) for v in present):
-                return first if all(v is first for v in present) else Text()
+                return first if all(v is first for v in present) else self._text(values, name)
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
@@ -222,6 +222,20 @@ class Joiner:
         if len(kinds) > 1:
             return Text()
         return Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
+
+    def _text(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
+        """One string whose numbers are joined; None where there are several, which are alternatives."""
+        layouts = {written.layout(v) for v in values if v is not None}
+        if None in layouts or len(layouts) > written.MAX_LAYOUTS:
+            return Text()
+        if len(layouts) > 1:
+            return None
+        columns = [None if v is None else written.parts_of(v) for v in values]
+        first = next(column for column in columns if column is not None)
+        numbers = [self.join([None if c is None else written.number_of(c[i]) for c in columns], name)
+                   if written.number_of(part) is not None else None for i, part in enumerate(first)]
+        return written.joined([part if number is None else written.with_number(part, number)
+                               for part, number in zip(first, numbers, strict=True)])
 
     def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
         """One view of an array, whose places are joined."""
@@ -282,6 +296,9 @@ class Joiner:
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         options = [[] if v is None else _alternatives(v, TRUE, e) for v, e in zip(values, self.edges, strict=True)]
         keys = list(dict.fromkeys(_signature(value) for option in options for _, value in option))
+        if len(keys) > written.MAX_LAYOUTS and any(isinstance(v, Text) for option in options for _, v in option) \
+                and all(isinstance(v, Text) or written.is_known(v) for option in options for _, v in option):
+            return Text()
         if len(keys) > MAX_ALTERNATIVES:
             raise refuse("flatten/too-large", f"{name or 'a value'} may be one of {len(keys)} objects here", self.span,
                          why="every use is done to each of them; that many are a table",
@@ -368,7 +385,7 @@ def _signature(value: Abstract) -> Hashable:
             axes = tuple(x.axis for x in value.stored)
             return View, id(value.memory), value.array, len(value.extents), axes, value.settled
         case Text():
-            return Text
+            return Text, written.layout(value)
         case _:
             return id(value)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
-import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
@@ -211,29 +211,31 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
-    if len(node.parts) == 1 and isinstance(only := node.parts[0], cst.FormattedStringExpression):
-        spec = [part.value for part in only.format_spec or () if isinstance(part, cst.FormattedStringText)]
-        if len(spec) == len(only.format_spec or ()) == 1 and only.conversion is None and only.equal is None:
-            return texts.written(evaluate(s, only.expression), spec[0])
-    parts: list[Abstract] = []
-    for part in node.parts:
+    return texts.concatenated(s, _parts(s, node, node.parts), node)
+
+
+def _parts(s: Evaluator, node: cst.FormattedString, parts: Any) -> list[Abstract]:
+    """The strings that an f-string, or a format specification in it, consists of."""
+    found: list[Abstract] = []
+    for part in parts:
         if isinstance(part, cst.FormattedStringText):
-            if any(mark in part.value for mark in ("\\", "{", "}")):
-                return Text()
-            parts.append(Static(part.value))
+            found.append(_literal_part(node, part.value))
             continue
-        assert isinstance(part, cst.FormattedStringExpression)
-        if part.format_spec or part.conversion or part.equal:
-            evaluate(s, part.expression)
-            return Text()
-        parts.append(evaluate(s, part.expression))
-    if len(parts) == 1 and numeric_kind(parts[0]) is INT and isinstance(parts[0], Value):
-        return texts.of_int(s, parts[0])
-    options = [alternatives(part) for part in parts]
-    known = all(isinstance(option, Static) for each in options for option in each)
-    if not known or math.prod(map(len, options)) > MAX_TEXTS:
+        value = evaluate(s, part.expression)
+        spec = texts.concatenated(s, _parts(s, node, part.format_spec or ()), node)
+        if part.equal is None and isinstance(spec, Static):
+            found.append(texts.written_as(s, value, spec.value, part.conversion or "", node))
+        else:
+            found.append(Text())
+    return found
+
+
+def _literal_part(node: cst.FormattedString, text: str) -> Abstract:
+    """What stands between the braces of an f-string."""
+    if "\\N" in text:
         return Text()
-    return _joined(s, "", parts)
+    prefix = node.start.rstrip("\"'").lower().replace("f", "")
+    return Static(ast.literal_eval(prefix + node.quote + text.replace("{{", "{").replace("}}", "}") + node.quote))
 
 
 def _set(s: Evaluator, node: cst.Set) -> Abstract:
@@ -241,24 +243,11 @@ def _set(s: Evaluator, node: cst.Set) -> Abstract:
     return s.space.call(Static(set), Arguments([items], {}), node)
 
 
-def _joined(s: Evaluator, before: str, parts: Sequence[Abstract]) -> Abstract:
-    """The texts of known objects, one after the other, for each combination of alternatives."""
-    if not parts:
-        return Static(before)
-    first, *rest = parts
-
-    def one(known: Abstract) -> Abstract:
-        assert isinstance(known, Static)
-        return _joined(s, before + format(known.value), rest)
-
-    return _each(s, first, one)
-
-
 def _concatenated(s: Evaluator, node: cst.ConcatenatedString) -> Abstract:
     left, right = evaluate(s, node.left), evaluate(s, node.right)
     if isinstance(left, Static) and isinstance(right, Static):
         return Static(left.value + right.value)
-    return Text()
+    return texts.concatenated(s, [left, right], node)
 
 
 def _elements(s: Evaluator, elements: Any) -> list[Abstract]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, Template, Texts, leaves
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
@@ -45,6 +45,9 @@ class Results:
             case Labels():
                 self.exact = False
                 return self._chosen(shape, next(values))
+            case Texts():
+                self.exact = False
+                return self._text(shape, [Hole(next(values)) for _ in leaves(shape)])
             case Maybe():
                 return self._maybe(shape, values)
 
@@ -68,6 +71,14 @@ class Results:
         for condition, item in zip(reversed(conditions), reversed(chosen), strict=True):
             last = self.dialect.select(condition, item, last) if self.dialect is not None else last
         return last
+
+    def _text(self, shape: Texts, parts: list[Expr]) -> Expr:
+        """The text that str.format makes of numbers, where it is the only one."""
+        only = shape.table[0]
+        if not self.on_arrays and len(shape.table) == 1 and isinstance(only, Template) \
+                and all(hole.how == "number" for hole in only.holes):
+            return Call(f"{only.text!r}.format", [parts[shape.leaf(hole)] for hole in only.holes])
+        return Call(self._named("text", shape.made), parts)
 
     def _maybe(self, shape: Maybe, values: Iterator[Value]) -> Expr:
         """None where the last leaf says so; on arrays a mask."""

@@ -20,7 +20,7 @@ from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Function, Param
-from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape, Template, Texts
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import flat
@@ -74,6 +74,9 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             return f"({inner})" if shape.cls is tuple else f"{shape.cls.__name__}({inner})"
         case Labels():
             classes = ("str" if item is OTHER_WORD else type(item).__name__ for item in shape.table)
+            return " or ".join(dict.fromkeys(classes))
+        case Texts():
+            classes = ("str" if isinstance(item, Template) else type(item).__name__ for item in shape.table)
             return " or ".join(dict.fromkeys(classes))
         case Maybe():
             return f"{kind_text(shape.inner, floats)} or None"
