@@ -28,7 +28,17 @@ from pyflat.frontend.state.values import (
     Static,
     View,
 )
-from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, recursive_calls, scopes
+from pyflat.frontend.syntax import (
+    calls,
+    cleanups,
+    expressions,
+    handlers,
+    loops,
+    patterns,
+    recursive_calls,
+    scopes,
+    stacked_calls,
+)
 
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
@@ -225,6 +235,9 @@ def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
 
 def _return(s: Evaluator, node: cst.Return) -> None:
     if s.frame.recursion is not None:
+        if isinstance(s.frame.recursion, stacked_calls.Stacked):
+            value = Static(None) if node.value is None else s.space.evaluate(node.value)
+            stacked_calls.give(s, s.frame, s.frame.recursion, value, node)
         recursive_calls.go_around(s, s.frame, s.frame.recursion, node.value)
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
     if s.widths is not None and len(s.frames) == 1:
