@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import refuse
-from pyflat.frontend import result_texts
+from pyflat.frontend import result_lists, result_texts
 from pyflat.frontend.library import dates
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -73,6 +73,7 @@ from pyflat.ir.shape import (
     Leaf,
     Maybe,
     Path,
+    Ragged,
     Record,
     Shape,
     Texts,
@@ -80,6 +81,9 @@ from pyflat.ir.shape import (
     written_class,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
+
+MAX_PLACES = 256
+"""Items of a result that is a list of several lengths."""
 
 
 @dataclass(slots=True)
@@ -183,6 +187,10 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         for kind in kinds[1:]:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
+    lists = [result_lists.places_of(v, state) for v, state in options]
+    ragged = any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options)
+    if lists and None not in lists and (ragged or len({len(places or ()) for places in lists}) > 1):
+        return _ragged(s, [(places or (), state) for places, (_, state) in zip(lists, options, strict=True)])
     records = [(p, state) for p, state in ((parts_of(v, state), state) for v, state in options) if p is not None]
     if records:
         return _record(s, records)
@@ -196,9 +204,9 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     if all(isinstance(v, Static) and _is_label(v.value) or result_texts.is_known(v) for v in present):
         return result_texts.shape(present)
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
-    if any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options):
-        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane",
-                       help="return numbers that are made of it, or a list of one length that is filled up")
+    if ragged:
+        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane, and "
+                       "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 
@@ -232,6 +240,18 @@ def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
     if first.cls in DATES and any(isinstance(item, Labels | Maybe) for item in items):
         raise s.refuse("flatten/result-kind", "the function returns dates of several time zones")
     return Record(first.cls, first.names, items)
+
+
+def _ragged(s: Evaluator, lists: Sequence[tuple[Sequence[Abstract], State]]) -> Shape:
+    """A list of several lengths: at each place what one of them may have there."""
+    longest = max(len(places) for places, _ in lists)
+    if longest > MAX_PLACES:
+        raise s.refuse("flatten/result-kind", f"the function returns a list of up to {longest} items, whose length "
+                       "differs from lane to lane", help="return numbers that are made of it")
+    columns = [[(places[k], state) for places, state in lists if k < len(places)] for k in range(longest)]
+    some = [[(item, state) for value, state in column for item in alternatives(value) if item is not UNBOUND]
+            for column in columns]
+    return Ragged(tuple(_shape(s, column) for column in some if column))
 
 
 def _check_keys(s: Evaluator, records: Sequence[_Parts]) -> None:
@@ -292,11 +312,31 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 _wrong(s, edge, where, value, shape, out)
             else:
                 out += leaves
+        case Ragged():
+            _ragged_leaves(s, edge, where, value, shape, out)
         case Maybe() if _is_none(value):
             out += [*map(undefined, kinds_of(shape.inner)), TRUE]
         case Maybe():
             _leaves(s, edge, where, value, shape.inner, out)
             out.append(FALSE)
+
+
+def _ragged_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Ragged, out: list[Value]
+                   ) -> None:
+    """That the lane has a list of its own, and for each place whether it has an item there, and the item."""
+    if result_lists.places_of(value, edge.state) is None:
+        _wrong(s, edge, where, value, shape, out)
+        return
+    out.append(const(0))
+    found = [(here, item) for here, item in result_lists.items_of(value, edge.state, functools.partial(_emit, edge))
+             if item is not UNBOUND]
+    for place, inner in enumerate(shape.items):
+        here, item = found[place] if place < len(found) else (FALSE, UNBOUND)
+        out.append(here)
+        if here is FALSE:
+            out += map(undefined, kinds_of(inner))
+        else:
+            _leaves(s, edge, where if here is TRUE else _emit(edge, "and", where, here), item, inner, out)
 
 
 def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Record, out: list[Value]
@@ -362,6 +402,8 @@ def kinds_of(shape: Shape) -> list[Kind]:
             return [INT]
         case Texts():
             return [INT, *shape.numbers]
+        case Ragged():
+            return [INT, *(kind for item in shape.items for kind in (BOOL, *kinds_of(item)))]
         case Maybe():
             return [*kinds_of(shape.inner), BOOL]
         case Fixed():

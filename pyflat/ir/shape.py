@@ -10,6 +10,8 @@
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
     Texts((Template("{} apples", ...), None), (INT,))   a result only: by lane a text that is made from numbers of the
                                                  lane, or an object; leaves: a position, and the numbers of all texts
+    Ragged((Leaf(INT), Leaf(INT)))               a result only: a list of up to two ints; leaves: 0, and for each place
+                                                 whether the list has it, and the item
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
 """
 
@@ -132,9 +134,7 @@ class Texts:
 
     def made(self, *parts: Any) -> Any:
         """What one lane has, or each lane of arrays."""
-        columns = np.broadcast_arrays(*parts)
-        found = self.objects([column.reshape(-1) for column in columns])
-        return found.reshape(columns[0].shape) if columns[0].ndim else found[0]
+        return _made(self, parts)
 
     def objects(self, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
                 ) -> np.ndarray[Any, Any]:
@@ -151,6 +151,35 @@ class Texts:
                 for lane in lanes:
                     found[lane] = item
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """By lane a list of some of these items, as Python objects. The first leaf is 0, or in a lane that the original has
+    run the position of its list in `table`, counted from 1; each item has a leaf before it that says if it is there."""
+
+    items: tuple[Shape, ...]
+    table: Sequence[Any] = ()
+
+    def made(self, *parts: Any) -> Any:
+        """What one lane has, or each lane of arrays."""
+        return _made(self, parts)
+
+    def objects(self, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
+                ) -> np.ndarray[Any, Any]:
+        """The list of each lane; None in lanes that are not `wanted`."""
+        rows = zip(*(part.tolist() for part in parts), strict=True)
+        found = np.empty(len(parts[0]), object)
+        for lane, row in enumerate(rows):
+            if wanted is None or wanted[lane]:
+                found[lane] = rebuild(self, iter(row))
+        return found
+
+
+def _made(shape: Texts | Ragged, parts: Sequence[Any]) -> Any:
+    columns = np.broadcast_arrays(*parts)
+    found = shape.objects([column.reshape(-1) for column in columns])
+    return found.reshape(columns[0].shape) if columns[0].ndim else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +222,7 @@ def is_same_object(a: object, b: object) -> bool:
         return False
 
 
-Shape = Leaf | Fixed | Record | Labels | Texts | Maybe
+Shape = Leaf | Fixed | Record | Labels | Texts | Ragged | Maybe
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
@@ -215,6 +244,11 @@ def leaves(shape: Shape) -> Iterator[Leaf]:
             yield Leaf(INT)
         case Texts():
             yield from map(Leaf, (INT, *shape.numbers))
+        case Ragged():
+            yield Leaf(INT)
+            for item in shape.items:
+                yield Leaf(BOOL)
+                yield from leaves(item)
         case Maybe():
             yield from leaves(shape.inner)
             yield Leaf(BOOL)
@@ -253,6 +287,10 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
             row = [next(values) for _ in leaves(shape)]
             item = shape.table[row[0]]
             return next(item.made(lambda hole: [row[shape.leaf(hole)]], 1)) if isinstance(item, Template) else item
+        case Ragged():
+            code = next(values)
+            found = [(next(values), rebuild(item, values)) for item in shape.items]
+            return shape.table[code - 1] if code else [item for here, item in found if here]
         case Maybe():
             inner = rebuild(shape.inner, values)
             return None if next(values) else inner
@@ -265,7 +303,7 @@ def holds_only_floats(shape: Shape) -> bool:
             return all(map(holds_only_floats, shape.items))
         case Leaf():
             return shape.kind is FLOAT
-        case Labels() | Texts():
+        case Labels() | Texts() | Ragged():
             return False
         case Maybe():
             return holds_only_floats(shape.inner)

@@ -19,6 +19,7 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
     Texts,
@@ -330,7 +331,7 @@ def _kinds(shape: Shape) -> tuple[int, int]:
     match shape:
         case Leaf():
             return (1, 0) if shape.kind is FLOAT else (0, 1)
-        case Labels() | Texts():
+        case Labels() | Texts() | Ragged():
             return (0, 1)
         case Maybe():
             return _kinds(shape.inner)

@@ -35,6 +35,7 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
     Texts,
@@ -565,6 +566,8 @@ def _in_words(shape: Shape) -> str:
             return f"one of {len(shape.table)} objects"
         case Texts():
             return "a text"
+        case Ragged():
+            return "a list"
         case Maybe():
             return f"{_in_words(shape.inner)} or None"
     return f"a {shape.cls.__name__} of {len(shape.items)}"

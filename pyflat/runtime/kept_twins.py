@@ -46,6 +46,7 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
     Template,
@@ -229,7 +230,7 @@ def _meet_shape(trace: Trace, shape: Shape) -> None:
         case Maybe():
             trace.say("maybe")
             _meet_shape(trace, shape.inner)
-        case Texts():
+        case Texts() | Ragged():
             raise InternalError(f"not an argument: {shape!r}")
         case Labels():
             trace.say("labels", len(shape.table))
@@ -257,6 +258,8 @@ def _encoded(trace: Trace, shape: Shape) -> list[Any]:
             return ["maybe", _encoded(trace, shape.inner)]
         case Labels():
             return ["labels", [_encoded_value(trace, item) for item in shape.table]]
+        case Ragged():
+            return ["ragged", [_encoded(trace, item) for item in shape.items]]
         case Texts():
             return ["texts", [_encoded_text(trace, item) for item in shape.table], [k.value for k in shape.numbers]]
         case Record():
@@ -277,6 +280,8 @@ def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:
             return Maybe(_decoded(trace, inner))
         case "labels", items:
             return Labels(tuple(_decoded_value(trace, item) for item in items))
+        case "ragged", items:
+            return Ragged(tuple(_decoded(trace, item) for item in items))
         case "texts", items, numbers:
             return Texts(tuple(_decoded_text(trace, item) for item in items), tuple(map(Kind, numbers)))
         case "written", paths, items:

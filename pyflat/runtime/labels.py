@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pyflat.errors import refuse
 from pyflat.functions.stacking import DATES
-from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape, Texts, holds_only_floats, leaves, rebuild
+from pyflat.ir.shape import Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, holds_only_floats, leaves, rebuild
 
 Array = npt.NDArray[Any]
 
@@ -115,7 +115,7 @@ def with_open_tables(shape: Shape) -> Shape:
             return replace(shape, items=tuple(map(with_open_tables, shape.items)))
         case Labels():
             return Labels(list(shape.table))
-        case Texts():
+        case Texts() | Ragged():
             return replace(shape, table=list(shape.table))
         case Maybe():
             return Maybe(with_open_tables(shape.inner))

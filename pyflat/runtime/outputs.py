@@ -19,7 +19,7 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, Texts, leaves, written_record
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, leaves, written_record
 from pyflat.ir.types import kind_of
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.context import CallContext
@@ -106,8 +106,8 @@ def _check(shape: Shape, out: Any, context: CallContext, name: str) -> None:
     form = context.options.form
     if isinstance(shape, Labels) and form.results == "codes":
         raise TypeError(f'argument {name!r}: results="codes" gives codes and categories there, pass None')
-    if isinstance(shape, Texts):
-        raise TypeError(f"argument {name!r}: strings made from lanes are an array of their own there, pass None")
+    if isinstance(shape, Texts | Ragged):
+        raise TypeError(f"argument {name!r}: strings and lists of lanes are an array of their own there, pass None")
     if isinstance(shape, Maybe) and form.none not in ("raise", "nan"):
         raise TypeError(f"argument {name!r}: none={form.none!r} gives an array of its own there, pass None")
     if isinstance(shape, Maybe):

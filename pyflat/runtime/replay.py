@@ -27,6 +27,7 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
     Texts,
@@ -284,6 +285,9 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
         case Texts():
             yield _fit_label(value, shape)
             yield from (_ANY[kind] for kind in shape.numbers)
+        case Ragged():
+            yield _fit_list(value, shape)
+            yield from (_ANY[leaf.kind] for item in shape.items for leaf in (Leaf(BOOL), *leaves(item)))
         case Maybe() if value is None:
             yield from (_ANY[leaf.kind] for leaf in leaves(shape.inner))
             yield True
@@ -332,6 +336,14 @@ def _fit_label(value: Any, shape: Labels | Texts) -> int:
         raise LaneError(f"the function returned {value!r} here, which is no object like those of other lanes")
     shape.table.append(value)
     return len(shape.table) - 1
+
+
+def _fit_list(value: Any, shape: Ragged) -> int:
+    """The position of a list in the open table, counted from 1."""
+    if type(value) is not list or not isinstance(shape.table, list):
+        raise LaneError(f"the function returned {value!r} here, and a list in other lanes")
+    shape.table.append(value)
+    return len(shape.table)
 
 
 def _fit_number(value: Any, kind: Kind) -> Any:

@@ -400,7 +400,7 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
         if not calls:
             raise error if error.code == refusal.code else refusal from None
         undo()
-        s.rolled = s.rolled or refusal
+        s.rolled = refusal if s.rolled is None else s.rolled
     try:
         return stacked_calls.run(s, frame, stacked_calls.Stacked(calls))
     except FlattenError as error:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, Template, Texts, leaves
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts, leaves
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
@@ -48,6 +48,9 @@ class Results:
             case Texts():
                 self.exact = False
                 return self._text(shape, [Hole(next(values)) for _ in leaves(shape)])
+            case Ragged():
+                self.exact = False
+                return Call(self._named("made", shape.made), [Hole(next(values)) for _ in leaves(shape)])
             case Maybe():
                 return self._maybe(shape, values)
 
