@@ -72,12 +72,30 @@ def none_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Maybe, int, int]
 
 
 def without_unread(shape: Shape, parts: Sequence[Array]) -> list[Array]:
-    """The leaves with 0 where a lane is None, and nothing reads them."""
+    """The leaves with 0 where a lane is None, and nothing reads them, and for a string or list that is made of several
+    leaves one number that tells it from others."""
     found = list(parts)
     for _, first, flag in none_ranges(shape):
         for k in range(first, flag):
             found[k] = np.where(found[flag], found[k].dtype.type(0), found[k])
+    for made, first in _made_ranges(shape):
+        size = sum(1 for _ in leaves(made))
+        objects = made.objects(found[first:first + size])
+        found[first:first + size] = [np.array([hash(repr(item)) for item in objects.tolist()], np.int64)] * size
     return found
+
+
+def _made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Texts | Ragged, int]]:
+    """The parts that are objects made of several leaves, and the position of their first leaf."""
+    match shape:
+        case Record():
+            for item in shape.items:
+                yield from _made_ranges(item, start)
+                start += sum(1 for _ in leaves(item))
+        case Maybe():
+            yield from _made_ranges(shape.inner, start)
+        case Texts() | Ragged():
+            yield shape, start
 
 
 def as_labels(shape: Texts, parts: Sequence[Array], failed: npt.NDArray[Any] | None = None) -> tuple[Labels, Array]:

@@ -68,7 +68,7 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
             return _number(s, value, spec, bool(conversion), node)
         case Text() if not spec and conversion != "r":
             return value
-        case ObjRef() if conversion != "r":
+        case ObjRef():
             return _object(s, value, spec, conversion, node)
     return Text()
 
@@ -86,9 +86,12 @@ def _number(s: Evaluator, value: Value, spec: str, converted: bool, node: cst.CS
     return NumberText(value, spec, converted and bool(spec))
 
 
+_ASKED = {"": ("__format__", "__str__", "__repr__"), "s": ("__str__", "__repr__"), "r": ("__repr__",)}
+
+
 def _object(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst.CSTNode) -> Abstract:
     """The string that an object's class makes of it."""
-    for name in ("__format__", "__str__", "__repr__")[bool(conversion):]:
+    for name in _ASKED[conversion]:
         s.guards.member(value.cls, name)
         if inspect.getattr_static(value.cls, name) is inspect.getattr_static(object, name):
             continue

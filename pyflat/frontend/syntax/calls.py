@@ -391,8 +391,7 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
             raise
         undo()
         refusal = error
-    if s.rolled is None:
-        s.rolled = refusal
+    _remember_why(s, refusal)
     try:
         if found is not None:
             return loops.built_aside(s, lambda: _collected(s, frame, *found))
@@ -400,11 +399,17 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
         if not calls:
             raise error if error.code == refusal.code else refusal from None
         undo()
-        s.rolled = refusal if s.rolled is None else s.rolled
+        _remember_why(s, refusal)
     try:
         return stacked_calls.run(s, frame, stacked_calls.Stacked(calls))
     except FlattenError as error:
         raise error if error.code == refusal.code else refusal from None
+
+
+def _remember_why(s: Evaluator, refusal: FlattenError) -> None:
+    """What a target without loops says."""
+    if s.rolled is None:
+        s.rolled = refusal
 
 
 def _collected(s: Evaluator, frame: Frame, calls: frozenset[cst.Call], opcode: str) -> Abstract:

@@ -33,6 +33,7 @@ from pyflat.frontend.syntax import (
     cleanups,
     expressions,
     handlers,
+    local_classes,
     loops,
     patterns,
     recursive_calls,
@@ -60,7 +61,7 @@ def execute(s: Evaluator, node: Any) -> None:
 
 
 _TITLES = {"Global": "a `global` declaration", "Nonlocal": "a `nonlocal` declaration",
-           "TryStar": "an `except*` block", "ClassDef": "a class definition",
+           "TryStar": "an `except*` block",
            "TypeAlias": "a type alias"}
 
 
@@ -380,7 +381,8 @@ _RULES: dict[type, Callable[[Evaluator, Any], None]] = {
     cst.Pass: _nothing, cst.Expr: _expression, cst.Assign: _assign, cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
-    cst.Del: _delete, cst.FunctionDef: _define, cst.Import: _import, cst.ImportFrom: _import_from,
+    cst.Del: _delete, cst.FunctionDef: _define, cst.ClassDef: local_classes.define,
+    cst.Import: _import, cst.ImportFrom: _import_from,
     cst.Global: _nothing, cst.Nonlocal: _nothing, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
     cst.With: handlers.execute_with,
 }
