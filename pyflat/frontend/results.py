@@ -78,6 +78,7 @@ from pyflat.ir.shape import (
     Shape,
     Texts,
     is_same_object,
+    is_text,
     written_class,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
@@ -187,6 +188,10 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         for kind in kinds[1:]:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
+    present = [v for v, _ in options if v is not UNBOUND]
+    grown = result_texts.grown_shape(present)
+    if grown is not None:
+        return grown
     lists = [result_lists.places_of(v, state) for v, state in options]
     ragged = any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options)
     if lists and None not in lists and (ragged or len({len(places or ()) for places in lists}) > 1):
@@ -200,7 +205,6 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         return Fixed(known)
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
-    present = [v for v, _ in options if v is not UNBOUND]
     if all(isinstance(v, Static) and _is_label(v.value) or result_texts.is_known(v) for v in present):
         return result_texts.shape(present)
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
@@ -280,6 +284,12 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
         out += [_emit(edge, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
         return
     match shape:
+        case Texts() | Record() if is_text(shape):
+            made = result_texts.leaves(shape, value, functools.partial(_emit, edge))
+            if made is None:
+                _wrong(s, edge, where, value, shape, out)
+            else:
+                out += made
         case Leaf():
             kind = numeric_kind(value)
             if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
@@ -306,12 +316,6 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(const(code))
-        case Texts():
-            leaves = result_texts.leaves(shape, value, functools.partial(_emit, edge))
-            if leaves is None:
-                _wrong(s, edge, where, value, shape, out)
-            else:
-                out += leaves
         case Ragged():
             _ragged_leaves(s, edge, where, value, shape, out)
         case Maybe() if _is_none(value):

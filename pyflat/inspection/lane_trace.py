@@ -27,7 +27,7 @@ from pyflat.inspection.tracing import Store, Trace, trace
 from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Block, Function, Op, walk
-from pyflat.ir.shape import Labels, Maybe, Ragged, Shape, Texts, rebuild
+from pyflat.ir.shape import Labels, Maybe, Ragged, Shape, is_text, rebuild
 from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, fast_passes, flatten, specialised
@@ -334,7 +334,7 @@ def _short(value: Any) -> str:
 
 def _returned(shape: Shape, values: tuple[Any, ...]) -> str:
     """What a twin gives: objects, else its leaves."""
-    if isinstance(shape, Labels | Texts | Ragged | Maybe):
+    if isinstance(shape, Labels | Ragged | Maybe) or is_text(shape):
         return repr(rebuild(shape, iter(values)))
     return repr(values[0]) if len(values) == 1 else repr(values)
 

@@ -132,10 +132,6 @@ class Texts:
         """The position of an object that is no text with holes."""
         return Labels(self.table).code(value)
 
-    def made(self, *parts: Any) -> Any:
-        """What one lane has, or each lane of arrays."""
-        return _made(self, parts)
-
     def objects(self, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
                 ) -> np.ndarray[Any, Any]:
         """What each lane has; None in lanes that are not `wanted`."""
@@ -161,25 +157,6 @@ class Ragged:
     items: tuple[Shape, ...]
     table: Sequence[Any] = ()
 
-    def made(self, *parts: Any) -> Any:
-        """What one lane has, or each lane of arrays."""
-        return _made(self, parts)
-
-    def objects(self, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
-                ) -> np.ndarray[Any, Any]:
-        """The list of each lane; None in lanes that are not `wanted`."""
-        rows = zip(*(part.tolist() for part in parts), strict=True)
-        found = np.empty(len(parts[0]), object)
-        for lane, row in enumerate(rows):
-            if wanted is None or wanted[lane]:
-                found[lane] = rebuild(self, iter(row))
-        return found
-
-
-def _made(shape: Texts | Ragged, parts: Sequence[Any]) -> Any:
-    columns = np.broadcast_arrays(*parts)
-    found = shape.objects([column.reshape(-1) for column in columns])
-    return found.reshape(columns[0].shape) if columns[0].ndim else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +273,30 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
             return None if next(values) else inner
 
 
+def is_text(shape: Shape) -> bool:
+    """A string that is made of lane values."""
+    return isinstance(shape, Texts) or isinstance(shape, Record) and shape.cls is str
+
+
+def objects(shape: Shape, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
+            ) -> np.ndarray[Any, Any]:
+    """What each lane has as Python objects; None in lanes that are not `wanted`."""
+    if isinstance(shape, Texts):
+        return shape.objects(parts, wanted)
+    found = np.empty(len(parts[0]), object)
+    for lane, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
+        if wanted is None or wanted[lane]:
+            found[lane] = rebuild(shape, iter(row))
+    return found
+
+
+def made(shape: Shape, *parts: Any) -> Any:
+    """What one lane has, or each lane of arrays."""
+    columns = np.broadcast_arrays(*parts)
+    found = objects(shape, [column.reshape(-1) for column in columns])
+    return found.reshape(columns[0].shape) if columns[0].ndim else found[0]
+
+
 def holds_only_floats(shape: Shape) -> bool:
     """Whether every lane value is a float or a complex number."""
     match shape:
@@ -360,6 +361,8 @@ def put_at(arguments: Mapping[str, Any], path: Path, item: Any) -> None:
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
+    if cls is str:
+        return "".join(items[0])
     if cls is np.ndarray:
         return stacked(items, tuple(map(int, names)))
     if cls in DATES:

@@ -14,7 +14,21 @@ import numpy.typing as npt
 from pyflat.errors import InternalError, refuse
 from pyflat.functions.stacking import DATES, date_lanes
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, leaves, make_record, record_of
+from pyflat.ir.shape import (
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Ragged,
+    Record,
+    Shape,
+    Texts,
+    is_text,
+    leaves,
+    make_record,
+    objects,
+    record_of,
+)
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
 from pyflat.runtime.labels import PLAIN, Codes, Form, as_labels, of_codes, with_none
@@ -173,7 +187,7 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
             return _labels(shape, next(source), lanes, failed)
         case Ragged():
             return _lists(shape, [next(source) for _ in leaves(shape)], lanes, failed)
-        case Texts():
+        case Texts() | Record() if is_text(shape):
             return _labels(*as_labels(shape, [next(source) for _ in leaves(shape)], failed), lanes, failed)
         case Maybe():
             return _maybe(shape, source, lanes, failed)
@@ -198,7 +212,7 @@ def _lists(shape: Ragged, parts: Sequence[Array], lanes: Lanes, failed: npt.NDAr
     wanted = np.ones(len(parts[0]), np.bool_)
     if failed is not None:
         wanted[failed] = False
-    found = shape.objects(parts, wanted)
+    found = objects(shape, parts, wanted)
     return found[0] if lanes.scalars else lanes.shaped(found)
 
 

@@ -68,7 +68,8 @@ _log = logging.getLogger("pyflat.cache")
 
 FORMAT = "pyflat twin 1"
 _NOT_IN_KEY = ("cache", "inject", "parallel")
-_CLASSES: dict[str, type] = {cls.__name__: cls for cls in (tuple, list, dict, complex, np.ndarray, np.uint64, *DATES)}
+_KNOWN = (tuple, list, dict, str, complex, np.ndarray, np.uint64, *DATES)
+_CLASSES: dict[str, type] = {cls.__name__: cls for cls in _KNOWN}
 
 
 def applies(options: Options) -> bool:

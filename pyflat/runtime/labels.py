@@ -20,7 +20,20 @@ import numpy.typing as npt
 
 from pyflat.errors import refuse
 from pyflat.functions.stacking import DATES
-from pyflat.ir.shape import Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, holds_only_floats, leaves, rebuild
+from pyflat.ir.shape import (
+    Labels,
+    Leaf,
+    Maybe,
+    Ragged,
+    Record,
+    Shape,
+    Texts,
+    holds_only_floats,
+    is_text,
+    leaves,
+    objects,
+    rebuild,
+)
 
 Array = npt.NDArray[Any]
 
@@ -80,14 +93,16 @@ def without_unread(shape: Shape, parts: Sequence[Array]) -> list[Array]:
             found[k] = np.where(found[flag], found[k].dtype.type(0), found[k])
     for made, first in _made_ranges(shape):
         size = sum(1 for _ in leaves(made))
-        objects = made.objects(found[first:first + size])
-        found[first:first + size] = [np.array([hash(repr(item)) for item in objects.tolist()], np.int64)] * size
+        items = objects(made, found[first:first + size]).tolist()
+        found[first:first + size] = [np.array([hash(repr(item)) for item in items], np.int64)] * size
     return found
 
 
-def _made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Texts | Ragged, int]]:
+def _made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Shape, int]]:
     """The parts that are objects made of several leaves, and the position of their first leaf."""
     match shape:
+        case Record() if is_text(shape):
+            yield shape, start
         case Record():
             for item in shape.items:
                 yield from _made_ranges(item, start)
@@ -98,13 +113,13 @@ def _made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Texts | Ragged,
             yield shape, start
 
 
-def as_labels(shape: Texts, parts: Sequence[Array], failed: npt.NDArray[Any] | None = None) -> tuple[Labels, Array]:
+def as_labels(shape: Shape, parts: Sequence[Array], failed: npt.NDArray[Any] | None = None) -> tuple[Labels, Array]:
     """The texts of all lanes as codes of those that there are; lanes without a value have any code."""
     wanted = None
     if failed is not None:
         wanted = np.ones(len(parts[0]), np.bool_)
         wanted[failed] = False
-    found = shape.objects(parts, wanted)
+    found = objects(shape, parts, wanted)
     table: dict[Any, int] = {}
     codes = np.zeros(len(found), np.int64)
     for lane, item in enumerate(found.tolist()):

@@ -298,6 +298,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
             yield from (part for part, _ in zip(_fit_complex(value), shape.items, strict=False))
         case Record() if shape.cls is np.uint64:
             yield _fit_unsigned(value)
+        case Record() if shape.cls is str:
+            yield from fit([value] if type(value) is str else value, shape.items[0])
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")

@@ -17,7 +17,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import scalars
+from pyflat.frontend.space import grown_texts, scalars
 from pyflat.frontend.state import heap, lookup, written
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, lane, numeric_kind
@@ -25,6 +25,7 @@ from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Char,
+    GrownText,
     GuardedUnion,
     IntText,
     NumberText,
@@ -116,6 +117,8 @@ def concatenated(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> 
         return s.split(first, with_one)
     if any(numeric_kind(part) is not None for part in parts):
         raise s.raised(TypeError, node)
+    if any(isinstance(part, GrownText) for part in parts):
+        return grown_texts.around(s, parts, node)
     if any(written.parts_of(part) is None for part in parts):
         return Text()
     return written.joined(parts) or Text()

@@ -32,6 +32,7 @@ import numpy as np
 from pyflat.errors import Span
 from pyflat.frontend.capture import Captured
 from pyflat.ir.nodes import Block, End, Value
+from pyflat.ir.shape import Template
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 MAX_LENGTH = 1024
@@ -333,6 +334,24 @@ class Written(Text):
     """Several strings, one after the other: known ones, texts of the classes above, and alternatives of known ones."""
 
     parts: tuple[Abstract, ...]
+
+
+@dataclass(eq=False, slots=True)
+class TextTable:
+    """The templates of the pieces of a string that gets longer in a loop, and the numbers that a piece has room for;
+    both only get more."""
+
+    templates: list[Template] = field(default_factory=list)
+    numbers: list[Kind] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class GrownText(Text):
+    """A string that gets longer in a loop (`state.templates`): `cells` has a count and places, each with the number of
+    a template and the numbers that it writes."""
+
+    table: TextTable
+    cells: Seq
 
 
 @dataclass(eq=False, slots=True)

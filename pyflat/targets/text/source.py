@@ -63,8 +63,8 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             text = " ".join(repr(shape.value).split())
             return f"= {text}" if len(text) <= 40 else f"= {type(shape.value).__name__} ..."
         case Record():
-            if shape.cls is complex:
-                return "complex"
+            if shape.cls in (complex, str):
+                return shape.cls.__name__
             if shape.cls in DATES:
                 return shape.cls.__name__
             if shape.cls is np.ndarray:

@@ -276,8 +276,10 @@ def test_verify_compares_what_is_written():
 @pytest.mark.parametrize("fn", EVERY, ids=lambda fn: fn.__name__)
 def test_the_printed_twin_gives_the_same(fn):
     printed = pyflat.twin(fn, none="object").function
-    for x, n in ((2.5, 12), (-0.0, 2), (math.nan, 97)):
-        assert as_shown(printed(x, n)) == as_shown(fn(x, n))
+    xs, ns = np.array([2.5, -0.0, math.nan]), np.array([12, 1, 97])
+    got = printed(xs, ns)
+    for lane in range(3):
+        assert as_shown(lane_of(got, lane, 3)) == as_shown(fn(xs[lane].item(), ns[lane].item()))
 
 
 def test_numbers_and_strings_on_different_paths_are_a_lane_error():
