@@ -11,7 +11,7 @@ import types
 import libcst as cst
 
 from pyflat.frontend.space import characters, complex_numbers, ragged, scalars, unsigned, unsigned_operators
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     Closure,
     Complex,
     DictRef,
+    GrownText,
     GuardedUnion,
     IntText,
     LaneSet,
@@ -104,6 +105,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return Static(True)
         case RepeatedText():
             return s.build.op("gt", value.count, const(0))
+        case GrownText() if all(map(templates.is_filled, value.table.templates)):
+            return s.space.truth(scalars.compare(s, "gt", value.cells.items[0], Static(0)))
         case Written() if characters.is_text(value):
             return ragged.is_filled(s, characters.items_of(s, value) or ())
         case Written() if any(isinstance(part, Static | Char | IntText | NumberText) for part in value.parts):

@@ -122,6 +122,11 @@ def piece(table: TextTable, value: Abstract, emit: Emit) -> Seq:
     return Seq(tuple, (Static(code), *numbers))
 
 
+def is_filled(template: Template) -> bool:
+    """A text that is empty in no lane."""
+    return any(hole.how == "number" for hole in template.holes) or bool(template.text.replace("{}", ""))
+
+
 def position(numbers: Sequence[Kind], hole: Hole) -> int:
     """Where the number of a hole is among numbers in the order of their making."""
     return [place for place, kind in enumerate(numbers) if kind is hole.kind][hole.place]

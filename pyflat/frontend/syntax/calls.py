@@ -400,8 +400,16 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
             raise error if error.code == refusal.code else refusal from None
         undo()
         _remember_why(s, refusal)
+    stacked = stacked_calls.Stacked(calls)
     try:
-        return stacked_calls.run(s, frame, stacked_calls.Stacked(calls))
+        try:
+            return loops.built_aside(s, lambda: stacked_calls.run(s, frame, stacked))
+        except FlattenError:
+            if not stacked.texts:
+                raise
+        undo()
+        _remember_why(s, refusal)
+        return stacked_calls.run(s, frame, stacked)
     except FlattenError as error:
         raise error if error.code == refusal.code else refusal from None
 

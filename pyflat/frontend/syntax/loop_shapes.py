@@ -244,7 +244,7 @@ class Shapes:
             return None
         table = known.table if isinstance(known, TextShape) else tables[0] if tables else TextTable()
         for one in (*alternatives(old), *alternatives(value)):
-            if not isinstance(one, GrownText):
+            if not isinstance(one, GrownText) and not is_empty(one):
                 templates.register(table, one)
         return TextShape(table, tuple(table.numbers), growing.PLACES)
 
@@ -449,6 +449,10 @@ def has_number(s: Evaluator, value: Abstract) -> Value:
         then, orelse = has_number(s, value.then), has_number(s, value.orelse)
         return s.build.op("select", value.cond, then, orelse)
     return const(not is_constant(value))
+
+
+def is_empty(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value == ""
 
 
 def is_constant(value: Abstract) -> bool:

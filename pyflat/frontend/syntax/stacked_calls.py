@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from pyflat.frontend.space import scalars
-from pyflat.frontend.state import heap
+from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator, Frame, LoopScope
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, BoundMethod, GuardedUnion, Seq, State, Static
@@ -34,6 +34,8 @@ class Stacked:
     """The loop that a frame runs as. `most`: results that a body may ask for."""
 
     most: int
+    texts: bool = False
+    """The results are strings."""
     scope: LoopScope | None = None
 
 
@@ -81,6 +83,8 @@ def run(s: Evaluator, frame: Frame, found: Stacked) -> Abstract:
     tree = frame.captured.tree
     start: dict[str, Abstract] = {_STACK: heap.new_list(s, []), _DEPTH: const(0), _COUNT: const(0)}
     start |= {_argument(name): value for name, value in frame.arguments.items()}
+    if found.texts:
+        start |= {_result(place): Static("") for place in range(found.most)}
 
     def body(scope: LoopScope) -> None:
         found.scope = scope
@@ -151,7 +155,8 @@ def _go_around(s: Evaluator, found: Stacked, bound: dict[str, Abstract], depth: 
 
 def give(s: Evaluator, frame: Frame, found: Stacked, value: Abstract, node: cst.CSTNode) -> None:
     """`return value`: the result of the whole, or one more of the call beneath."""
-    if numeric_kind(value) is None:
+    known, found.texts = found.texts, found.texts or templates.are_strings(value)
+    if numeric_kind(value) is None and not known:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
                        label="the recursion depends on lanes", why="its calls wait on a stack, whose results are "
                        "numbers", help="write it as a loop")
