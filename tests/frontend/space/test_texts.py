@@ -155,7 +155,7 @@ def rounded_either_way(x: float, n: int):
 
 
 def truth_of_texts(x: float, n: int):
-    return (1 if str(n) else 0) + (2 if "ab" * n else 0) + (4 if f"{x}" else 0)
+    return (1 if str(n) else 0) + (2 if "ab" * (n % 5 - 2) else 0) + (4 if f"{x}" else 0)
 
 
 EVERY = [plain, formatted, braces_and_escapes, nested_width, truths, by_format, by_percent, one_percent, added, multiplied,
