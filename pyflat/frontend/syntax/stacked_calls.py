@@ -19,7 +19,7 @@ import libcst as cst
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator, Frame, LoopScope
-from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.kinds import lane
 from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, BoundMethod, GuardedUnion, Seq, State, Static
 from pyflat.frontend.syntax import cleanups, rolled_loops
 from pyflat.ir.build import const
@@ -156,7 +156,7 @@ def _go_around(s: Evaluator, found: Stacked, bound: dict[str, Abstract], depth: 
 def give(s: Evaluator, frame: Frame, found: Stacked, value: Abstract, node: cst.CSTNode) -> None:
     """`return value`: the result of the whole, or one more of the call beneath."""
     known, found.texts = found.texts, found.texts or templates.are_strings(value)
-    if numeric_kind(value) is None and not known:
+    if not scalars.is_number_union(value) and not known:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
                        label="the recursion depends on lanes", why="its calls wait on a stack, whose results are "
                        "numbers", help="write it as a loop")
