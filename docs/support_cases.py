@@ -765,11 +765,6 @@ def growing(x):
     return len(values) + values[-1]
 
 
-@case(SECTION, "a list whose length differs from lane to lane, as a result", INTS)
-def divisors(n):
-    return [d for d in (2, 3, 5) if n % d == 0]
-
-
 @case(SECTION, "comprehensions whose `if` differs from lane to lane", FLOATS)
 def mean_of_some(x):
     good = [v for v in (x, 1.0 - x, x * 0.5) if v > 0.25]
@@ -809,7 +804,7 @@ def counted(a, b):
     return counts[0] * 100 + counts[1] * 10 + counts[2]
 
 
-@case(SECTION, "a list of several lengths as a result", FLOATS, code="flatten/result-kind")
+@case(SECTION, "a list of several lengths as a result", FLOATS)
 def several_lengths(x):
     return [v for v in (x, 1.0) if v > 0.0]
 
@@ -1342,6 +1337,6 @@ def in_binary(n):
     return bits
 
 
-@case(SECTION, "numbers on some paths and strings on others", INTS, code="flatten/result-kind")
-def number_or_text(n):
-    return (n, 1) if n > 1 else f"{n}".upper()
+@case(SECTION, "methods of strings made from lanes", INTS, code="flatten/result-kind")
+def upper_case(n):
+    return f"{n:x}".upper()

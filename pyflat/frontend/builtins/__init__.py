@@ -251,6 +251,7 @@ _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
 REPLACED: dict[tuple[str, str], Any] = {
     ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,
     ("scipy.interpolate._fitpack_impl", "bisplev"): splines.bisplev,
+    ("statistics", "mean"): stdlib.mean,
 }
 """Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
 with NumPy scalars as results."""

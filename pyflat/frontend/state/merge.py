@@ -33,6 +33,7 @@ from pyflat.frontend.state.values import (
     Array,
     Cells,
     Char,
+    Chars,
     Complex,
     Contents,
     DictRef,
@@ -251,6 +252,8 @@ class Joiner:
         columns = [None if v is None else written.parts_of(v) for v in values]
         first = next(column for column in columns if column is not None)
         parts = [self._part([None if c is None else c[i] for c in columns], part, name) for i, part in enumerate(first)]
+        if all(isinstance(v, Chars) for v in values if v is not None):
+            return Chars(tuple(parts))
         return written.joined(parts)
 
     def _part(self, values: Sequence[Abstract | None], first: Abstract, name: str) -> Abstract:
