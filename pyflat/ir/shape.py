@@ -284,9 +284,38 @@ def objects(shape: Shape, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndar
     if isinstance(shape, Texts):
         return shape.objects(parts, wanted)
     found = np.empty(len(parts[0]), object)
+    if isinstance(shape, Ragged):
+        return _lists(shape, parts, wanted)
+    if isinstance(shape, Leaf):
+        found[:] = parts[0].tolist()
+        return found
+    if isinstance(shape, Record) and shape.cls is str:
+        found[:] = ["".join(pieces or ()) for pieces in objects(shape.items[0], parts, wanted)]
+        return found
     for lane, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
         if wanted is None or wanted[lane]:
             found[lane] = rebuild(shape, iter(row))
+    return found
+
+
+def _lists(shape: Ragged, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None
+           ) -> np.ndarray[Any, Any]:
+    """The list of each lane, place by place: of few lanes that have it, as most places are."""
+    codes, at = parts[0], 1
+    found = np.empty(len(codes), object)
+    for lane, code in enumerate(codes.tolist()):
+        found[lane] = list(shape.table[code - 1]) if code and (wanted is None or wanted[lane]) else []
+    for item in shape.items:
+        size = sum(1 for _ in leaves(item))
+        here = parts[at].astype(bool) & (codes == 0)
+        lanes = np.flatnonzero(here if wanted is None else here & wanted)
+        if lanes.size:
+            items = objects(item, [part[lanes] for part in parts[at + 1:at + 1 + size]])
+            for lane, value in zip(lanes.tolist(), items, strict=True):
+                found[lane].append(value)
+        at += 1 + size
+    if wanted is not None:
+        found[~wanted] = None
     return found
 
 
