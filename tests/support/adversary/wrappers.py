@@ -173,7 +173,7 @@ def case_finally(x: "float"):
         x = 0.0
 
 
-def refused_finally_ov(x: "float"):
+def case_finally_ov(x: "float"):
     try:
         if x > 0:
             return 1.0
