@@ -89,7 +89,7 @@ def returns_text(x: float):
 
 
 def library_inside(x: float):
-    return statistics.mean([x, 1.0])
+    return statistics.variance([x, 1.0])
 
 
 def library_deep_inside(x: float):
@@ -149,7 +149,7 @@ def test_the_construct_is_marked_and_the_remedy_helps(fn, construct, remedy):
 
 
 @pytest.mark.parametrize(("fn", "call"), [
-    (library_inside, "mean"), (library_deep_inside, "dumps"), (date_of_floats, "__new__"),
+    (library_inside, "variance"), (library_deep_inside, "dumps"), (date_of_floats, "__new__"),
 ])
 def test_a_refusal_inside_a_library_is_about_the_users_call(fn, call):
     found = refusal(fn)
