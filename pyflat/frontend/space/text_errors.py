@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import re
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import scalars
-from pyflat.frontend.state import heap
+from pyflat.frontend.space import growing, scalars
+from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, lane
+from pyflat.frontend.state.kinds import alternatives, describe, lane
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
@@ -46,19 +48,12 @@ _FILLED = {"ljust", "rjust", "center"}
 """Methods that raise where the string that they fill up with is no single character."""
 
 
-class _UnknownError(Exception):
-    """A value that nothing can stand for."""
-
-
 def written_by(s: Evaluator, write: Callable[..., object], values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """A string made from lanes, by `write`: it raises what it raises for a number of the kind that a lane has."""
     options = [alternatives(value) for value in values]
     if math.prod(map(len, options)) > MAX_TRIED:
         raise s.refuse("flatten/too-large", "a string made from this many objects", node)
-    try:
-        raised = {_tried(s, write, row, node) for row in itertools.product(*options)}
-    except _UnknownError:
-        return Text()
+    raised = {_tried(s, write, row, node) for row in itertools.product(*options)}
     if raised == {None}:
         return Text()
     if len(raised) == 1:
@@ -100,24 +95,45 @@ def _stand_in(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
             return Exception("x")
         case Closure():
             return _stand_in
-        case Seq() if value.cls is tuple:
+        case Seq() if value.cls is tuple or is_written_plainly(value.cls, tuple):
             return tuple(_stand_in(s, item, node) for item in value.items)
-        case ListRef() if (held := s.state.heap[value]) is not CONFLICT:
-            return [_stand_in(s, item, node) for item in held]
-        case DictRef() if (held := s.state.heap[value]) is not CONFLICT:
-            return {key: _stand_in(s, item, node) for key, item in held}
-        case ObjRef() if all(getattr(value.cls, name, None) is getattr(object, name, None) for name in _ASKED):
+        case ListRef():
+            held = s.state.heap[value]
+            known = held is not CONFLICT and not growing.is_growing(s, value)
+            return [_inside(s, item, node) for item in held] if known else []
+        case DictRef():
+            held = s.state.heap[value]
+            return {} if held is CONFLICT else {key: _inside(s, item, node) for key, item in held}
+        case ObjRef() if is_written_plainly(value.cls, object):
             return object()
         case ObjRef():
             what = f"a string made from a {value.cls.__name__}, which says itself how it is written"
             raise s.refuse("flatten/unsupported-expression", what, node)
-    raise _UnknownError
+    raise s.refuse("flatten/unsupported-expression", f"a string made from {describe(value)}", node)
+
+
+def _inside(s: Evaluator, item: Abstract, node: cst.CSTNode) -> Any:
+    """An item of a list or dict, of which only repr() is asked."""
+    return [_inside(s, one, node) for one in alternatives(item)] if isinstance(item, GuardedUnion) else \
+        _stand_in(s, item, node) if isinstance(item, Static | Seq | ListRef | DictRef | ObjRef) else None
+
+
+def is_written_plainly(cls: type, base: type) -> bool:
+    """Whether `base` or code made for dataclasses and named tuples says how instances are written."""
+    return all(getattr(cls, name, None) is getattr(base, name, None) or _is_made(getattr(cls, name, None))
+               for name in _ASKED)
+
+
+def _is_made(method: object) -> bool:
+    made = inspect.unwrap(method) if callable(method) else method
+    return isinstance(made, types.FunctionType) and (lookup.is_generated(made) or made.__module__ == "collections")
 
 
 def by_percent(s: Evaluator, template: str, value: Abstract, node: cst.CSTNode) -> Abstract:
     """`template % value`"""
-    checked = written_by(s, lambda known: template % known, [value], node)
-    numbers = value.items if isinstance(value, Seq) else (value,)
+    is_tuple = isinstance(value, Seq) and issubclass(value.cls, tuple)
+    numbers = value.items if isinstance(value, Seq) and is_tuple else (value,)
+    checked = written_by(s, lambda *known: template % (known if is_tuple else known[0]), numbers, node)
     kinds = "".join("*" if "*" in (width, digits) else kind for width, digits, kind in _CONVERSIONS.findall(template))
     if "*" in kinds or "c" in kinds:
         raise s.refuse("flatten/unsupported-expression", "a width or a character by the number of a lane", node)

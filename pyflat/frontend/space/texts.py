@@ -28,9 +28,11 @@ from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
     Char,
+    DictRef,
     GrownText,
     GuardedUnion,
     IntText,
+    ListRef,
     NumberText,
     ObjRef,
     RepeatedText,
@@ -69,11 +71,15 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
         return scalars.const_eval(s, lambda: format(convert(value.value), spec))
     if isinstance(value, Text) and not spec and conversion in ("", "s"):
         return value
-    if isinstance(value, ObjRef) and (made := _by_class(s, value, spec, conversion, node)) is not None:
-        return made
+    if isinstance(value, ObjRef) and not text_errors.is_written_plainly(value.cls, object):
+        made = _by_class(s, value, spec, conversion, node)
+        if made is not None:
+            return made
     if numeric_kind(value) is not None and spec.endswith("c") and not conversion:
         raise s.refuse("flatten/unsupported-expression", "a character by the number of a lane", node)
-    checked = text_errors.written_by(s, lambda known: format(convert(known), spec), [value], node)
+    checked: Abstract = Text()
+    if spec or isinstance(value, ObjRef | Seq | ListRef | DictRef):
+        checked = text_errors.written_by(s, lambda known: format(convert(known), spec), [value], node)
     if not isinstance(value, Value) or s.may_be_numpy(value) and (conversion or not spec or value.kind is BOOL):
         return checked
     return IntText(value, 10) if value.kind is INT and not spec else NumberText(value, spec, bool(conversion and spec))
@@ -129,7 +135,7 @@ def are_many(a: Abstract, b: Abstract) -> bool:
 
 def repeated(s: Evaluator, text: Abstract, count: Abstract, node: cst.CSTNode) -> Abstract:
     """text * count"""
-    if isinstance(count, Static) and type(count.value) is int and isinstance(text, Text):
+    if isinstance(count, Static) and isinstance(count.value, int) and isinstance(text, Text):
         return concatenated(s, [text] * min(max(count.value, 0), written.MAX_PARTS + 1), node)
     checked = text_errors.written_by(s, operator.mul, [text, count], node)
     if numeric_kind(count) not in (BOOL, INT) or not isinstance(text, Static):
