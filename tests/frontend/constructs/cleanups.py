@@ -239,7 +239,7 @@ def finally_with_a_nonlocal_count(x):
     return inside(x) + inside(2.0) + depth
 
 
-def REFUSED_return_in_finally(x):
+def return_in_finally(x):
     try:
         return 1 / x
     finally:
