@@ -38,10 +38,11 @@ CALLED: frozenset[str] = frozenset(
     record.name for record in of_accuracy(Accuracy.CALL) if set(record.operands) == {"d"})
 """Functions of floats that CPython computes with code of its own."""
 
-_FROM_FUNC_AND_DATA, _LOOP_D_D, _LOOP_DD_D = 1, 5, 15
-"""Slots of NumPy's ufunc interface (numpy/__ufunc_api.h)."""
+_FROM_FUNC_AND_DATA = 1
+_LOOPS = {(1, False): 5, (2, False): 15, (2, True): 14}
+"""Slots of NumPy's ufunc interface (numpy/__ufunc_api.h); of loops by operands, and whether these are float32."""
 
-_NPY_DOUBLE = 12
+_NPY_FLOAT, _NPY_DOUBLE = 11, 12
 _UFUNC_NONE = -1
 FENV_BYTES = 128
 """More than `fenv_t` of any C library."""
@@ -258,16 +259,15 @@ def ufunc_interface() -> tuple[Any, Callable[..., Any]]:
     return table, prototype(table[_FROM_FUNC_AND_DATA])
 
 
-def _native_ufunc(name: str, location: int) -> np.ufunc:
-    """A ufunc of doubles around the C function at `location`; its buffers live for ever."""
+def native_ufunc(name: str, location: int, operands: int, *, narrow: bool = False) -> np.ufunc:
+    """A ufunc of doubles, or float32, around the C function at `location`; its buffers live for ever."""
     table, make = ufunc_interface()
-    operands = operand_count(name)
-    loop = table[_LOOP_D_D if operands == 1 else _LOOP_DD_D]
+    loop = table[_LOOPS[operands, narrow]]
     loops = (ctypes.c_void_p * 1)(loop)
     data = (ctypes.c_void_p * 1)(location)
-    types = (ctypes.c_byte * (operands + 1))(*[_NPY_DOUBLE] * (operands + 1))
+    types = (ctypes.c_byte * (operands + 1))(*[_NPY_FLOAT if narrow else _NPY_DOUBLE] * (operands + 1))
     label = ctypes.c_char_p(name.encode())
-    text = ctypes.c_char_p(f"math.{name} on float64 lanes, with the bits of CPython.".encode())
+    text = ctypes.c_char_p(f"{name} of the C library, with the bits of {'NumPy' if narrow else 'CPython'}.".encode())
     _forever.extend((loops, data, types, label, text))
     made = make(ctypes.addressof(loops), ctypes.addressof(data), ctypes.addressof(types), 1, operands, 1, _UFUNC_NONE,
                 label, text, 0)
@@ -294,7 +294,7 @@ def _called_ufunc(name: str) -> Callable[..., Any]:
 @cache
 def _ufunc(name: str) -> Callable[..., Any]:
     location = _library_address(name)
-    return _called_ufunc(name) if location is None else _native_ufunc(name, location)
+    return _called_ufunc(name) if location is None else native_ufunc(name, location, operand_count(name))
 
 
 def ufunc(name: str) -> Callable[..., Any]:

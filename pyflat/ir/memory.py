@@ -18,6 +18,10 @@ inside: `index` has seen to it, an operation that faults as Python does. `alloc`
 operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
 lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
 dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
+`u_add`, `u_shr`, `u_float` and the like are operations of uint64, whose 64 bits an int has; the first ones wrap around.
+`has_dtype` asks whether a number of one of several dtypes has this one; it is in no finished kernel, where bools that
+nodes carry say so (`frontend.kernels.flags`).
+`narrow` is a function of float32, which has digits of its own: `%y = narrow %x {function = "exp"} : f8`.
 
 `routine` calls NumPy itself on arrays in memory, for what has bits that only NumPy's code has:
 
@@ -40,12 +44,14 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.functions import array_lanes
+from pyflat.functions import array_lanes, narrow_functions, uint64_lanes
 from pyflat.functions.records import Adds
 from pyflat.ir.primitive import Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 
 MAX_RANK = 8
+WRAPPING = ("u_add", "u_sub", "u_mul")
+"""Operations of uint64 at whose overflows NumPy warns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,14 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("alloc", tuple(((*ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, cost=Adds(4)),
     Primitive("rounded", (((FLOAT,), FLOAT),), _rounded),
+    Primitive("narrow", (((FLOAT,), FLOAT), ((FLOAT, FLOAT), FLOAT)), narrow_functions.python, cost=Adds(100)),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),
+    *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name)) for name in WRAPPING),
+    *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name)) for name in ("u_shl", "u_shr")),
+    *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name), faults="zero_divisor")
+      for name in ("u_div", "u_mod")),
+    Primitive("has_dtype", tuple(((kind,), BOOL) for kind in _SCALARS), _unbound),
+    Primitive("u_float", (((INT,), FLOAT),), uint64_lanes.u_float),
     Primitive("routine", (), _unbound, faults="always", cost=Adds(4000)),
 )}
 
@@ -195,12 +208,13 @@ ACCESSES: dict[str, Callable[..., Any]] = {"load": _load, "store": _store, "allo
 each memory once, in order."""
 
 
-_MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded"})
+_MAY_WARN = frozenset({"add", "sub", "mul", "divide", "truediv", "rounded", "narrow"})
 
 
 def may_warn(opcode: str, kind: Kind) -> bool:
-    """An operation of floats at whose overflows, nans and divisions by zero NumPy warns."""
-    return kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
+    """An operation of floats at whose overflows, nans and divisions by zero NumPy warns, or one of uint64 that may
+    overflow."""
+    return opcode in WRAPPING or kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
 
 
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:

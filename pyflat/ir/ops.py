@@ -154,7 +154,7 @@ def _dot(*operands: float) -> float:
     return total + 0.0
 
 
-_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(2, MAX_DOT + 1)), _dot, cost=20)
+_row("np_dot", tuple((_F * (2 * terms), FLOAT) for terms in range(1, MAX_DOT + 1)), _dot, cost=20)
 """A dot product as BLAS computes it where `frontend.space.blas` has found that out; it is built nowhere else. Operands:
 first all elements of one vector, then those of the other. 0.0 plus a chain of fused multiply-adds from 0.0."""
 

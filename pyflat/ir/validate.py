@@ -55,7 +55,8 @@ FORMS = ("structured", "flat", "masked")
 _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "part", "ufunc"),
           "call": ("args", "barrier", "effect", "guarded", "name"), "load": ("array", "dtype"),
           "store": ("array", "dtype"), "alloc": ("array", "dtype"),
-          "routine": ("array", "dtype", "operands", "routine"), "rounded": ("dtype",), "fitted": ("dtype",)}
+          "routine": ("array", "dtype", "operands", "routine"), "rounded": ("dtype",),
+          "narrow": ("function",), "has_dtype": ("dtype",), "fitted": ("dtype",)}
 
 
 @with_room

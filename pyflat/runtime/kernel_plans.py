@@ -115,7 +115,8 @@ class _Results:
                 value = self._given(next(self._numbers))
                 if result.dtype is None:
                     return value
-                numpy = f"{self._text.constant(np.dtype(result.dtype).type)}({value})"
+                bits = f"{value} & {2**64 - 1}" if result.dtype == "u8" else value  # which are a signed int
+                numpy = f"{self._text.constant(np.dtype(result.dtype).type)}({bits})"
                 return f"({numpy} if {self._given(next(self._numbers))} else {value})" if result.flagged else numpy
             case ArrayResult() if result.array in self._made:
                 return self._given(self._first + self._made.index(result.array))

@@ -482,6 +482,8 @@ def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
         case NumberResult():
             value = next(numbers)
             is_numpy = next(numbers) if result.flagged else result.dtype is not None
+            if is_numpy and result.dtype == "u8":
+                value %= 2**64  # which has come as a signed int
             return np.dtype(result.dtype).type(value) if is_numpy else value
         case ArrayResult():
             return _view(result, numbers, arrays[result.array])

@@ -168,7 +168,8 @@ def test_plans_make_these_calls(dtypes, numbers, how, out, target, monkeypatch):
         args, kwargs = passed([LAYOUTS[layout](a) for a in arrays], NUMBERS[numbers], how)
         twin(*args, **kwargs)
         with monkeypatch.context() as patch:
-            patch.setattr(Caller, "__call__", None)
+            if (target, out) != ("numpy", "apart"):  # NumPy's own functions are not trusted with such an array
+                patch.setattr(Caller, "__call__", None)
             agrees(twin, args, kwargs, wanted, OUTPUTS[out])
 
 

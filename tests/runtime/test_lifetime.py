@@ -128,7 +128,7 @@ def test_translating_leaves_no_passes_in_memory():
     cpu = jit.processor()
 
     def translated(number: int) -> int:
-        jit._translated(f"define i64 @k(i64 %x) {{\n  %y = add i64 %x, {number}\n  ret i64 %y\n}}\n", cpu)
+        jit._translated(f"define i64 @k(i64 %x) {{\n  %y = add i64 %x, {number}\n  ret i64 %y\n}}\n", cpu, jit.Passes.ALL)
         gc.collect()
         return int(said().uordblks)
 

@@ -114,6 +114,8 @@ def mutates(method: BoundMethod) -> bool:
 def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
     if s.widths is not None:
+        if fn not in (float, bool) and not kernel_arrays.is_cast(fn):
+            arguments = unsigned.as_ints(s, arguments)
         if (made := kernel_arrays.call(s, fn, arguments, node)) is not None:
             return made
         if fn in _OVER_ROWS:
@@ -206,8 +208,8 @@ _HANDLERS: dict[Any, Handler] = {
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,
     # math
-    math.floor: arithmetic.to_whole("floor_int"), math.ceil: arithmetic.to_whole("ceil_int"),
-    math.trunc: arithmetic.to_whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
+    math.floor: arithmetic.whole("floor_int"), math.ceil: arithmetic.whole("ceil_int"),
+    math.trunc: arithmetic.whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
     math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
     math.isnan: float_operation("isnan"), math.isinf: float_operation("isinf"),
     math.isfinite: float_operation("isfinite"), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,

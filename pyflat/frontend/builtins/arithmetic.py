@@ -11,13 +11,14 @@ import numpy as np
 from pyflat.frontend.builtins.support import Handler, float_operation, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, operators, scalars, texts, unsigned
+from pyflat.frontend.space import arrays, characters, operators, scalars, texts, unsigned, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static, Unsigned
+from pyflat.frontend.state.widths import PYTHON
 from pyflat.functions import lanes
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
@@ -37,6 +38,25 @@ def to_whole(opcode: str) -> Handler:
             raise scalars.type_fault(s, value)
         number = lane(value)
         return s.build.op(opcode, number) if number.kind is FLOAT else scalars.to_kind(s, number, INT)
+
+    return handler
+
+
+def whole(opcode: str) -> Handler:
+    """math.floor, math.ceil, math.trunc: for an int of NumPy's, which has no such methods, by way of a float."""
+    plain = to_whole(opcode)
+
+    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+        value, widths = arguments.positional[0] if arguments.positional else None, s.widths
+        if widths is None or not isinstance(value, Value) or value.kind is FLOAT or widths.of(value) == PYTHON:
+            return plain(s, arguments, node)
+        if width_rules.is_one_of(widths, value):
+            return width_rules.by_dtype(s, widths, value, lambda x: handler(s, Arguments([x], {}), node), plain=False)
+        if "?" in widths.of(value):
+            raise s.refuse("flatten/mixed-join", "the dtype of this number is not known", node, help="use int(x)")
+        if opcode == "to_int":
+            raise s.raised(TypeError, node)
+        return s.build.op(opcode, s.build.op("to_float", value))
 
     return handler
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from pyflat.frontend.builtins import kernel_routines
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space import arrays, memories, routines, whole_arrays, width_rules
+from pyflat.frontend.space import arrays, memories, routines, uint64, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, View
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, Unsigned, View
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
+from pyflat.functions import narrow_functions
 from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import FLOAT, INT, Kind
 
@@ -42,7 +43,7 @@ _OF_INTS: set[Any] = {np.floor, np.ceil, np.trunc, np.abs, np.minimum, np.maximu
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call in a kernel, None where it is as elsewhere."""
-    if isinstance(fn, type) and fn in _DTYPES:
+    if is_cast(fn):
         return _cast(s, fn, arguments, node)
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
@@ -55,6 +56,11 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     return kernel_routines.progression(s, fn, arguments, node) if fn in (np.arange, np.linspace) else None
 
 
+def is_cast(fn: Any) -> bool:
+    """The type of a NumPy scalar."""
+    return isinstance(fn, type) and fn in _DTYPES
+
+
 def _is_maker(fn: Any) -> bool:
     try:
         return fn in _MAKERS or fn in _COPIES
@@ -63,10 +69,14 @@ def _is_maker(fn: Any) -> bool:
 
 
 def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
-    if arguments.named or len(arguments.positional) != 1 or numeric_kind(arguments.positional[0]) is None:
+    value, widths = arguments.positional[0] if arguments.positional else NONE, memories.widths_of(s)
+    if arguments.named or len(arguments.positional) != 1:
         return None
-    value = arguments.positional[0]
-    return None if isinstance(value, Static) else width_rules.as_dtype(s, memories.widths_of(s), value, _DTYPES[fn])
+    if isinstance(value, Unsigned):
+        return uint64.cast(s, widths, value, _DTYPES[fn])
+    if not isinstance(value, Value):
+        return None
+    return uint64.made(s, widths, value) if fn is np.uint64 else width_rules.as_dtype(s, widths, value, _DTYPES[fn])
 
 
 def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
@@ -78,12 +88,16 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
     if wide and not (widths.narrow and FLOAT in kinds and any(value.kind is not FLOAT for value in given)):
         return None
     loop = None if arguments.named else _loop(s, fn, arguments.positional)
-    if wide and (loop is None or loop[0] != "f8"):
+    if wide and (loop is None or loop.operands != "f8"):
         return None
     if loop is None:
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
-    operands, result = loop
+    operands, result, _ = loop
+    if operands == "f4" and fn.__name__ in narrow_functions.NAMES:
+        made: Abstract = s.build.op("narrow", *(width_rules.operand(s, widths, v, "f4") for v in arguments.positional),
+                                    function=fn.__name__)
+        return widths.mark(lane(made), frozenset({"f4"}))
     if operands == "f8":
         floats = Arguments([v if isinstance(v, Static) else width_rules.as_dtype(s, widths, v, "f8")
                             for v in arguments.positional], {})
@@ -104,11 +118,14 @@ def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.
             return None
         numbers.append((next(iter(width)), kind))
     loop = width_rules.resolved(fn, numbers) if len(given) == fn.nin and fn.nout == 1 else None
-    if loop is None or loop == ("f8", "f8"):
+    if loop is None or loop is width_rules.NONE:
+        return None
+    operands, result, _ = loop
+    if operands == result == "f8":
         return loop
-    operands, result = loop
     if operands == "f4":
-        return loop if fn in _WIDE_ENOUGH and result == ("b1" if fn in _PREDICATES else "f4") else None
+        own = fn is getattr(np, fn.__name__, None) and fn.__name__ in narrow_functions.NAMES
+        return loop if (own or fn in _WIDE_ENOUGH) and result == ("b1" if fn in _PREDICATES else "f4") else None
     return loop if operands == result and operands != "b1" and fn in _OF_INTS else None
 
 

@@ -18,7 +18,7 @@ from pyflat.frontend.kernels import results as kernel_results
 from pyflat.frontend.kernels.flags import add_flags
 from pyflat.frontend.kernels.results import Result
 from pyflat.frontend.python_space import PythonEvaluator
-from pyflat.frontend.space import memories, width_rules
+from pyflat.frontend.space import memories, unsigned, width_rules
 from pyflat.frontend.space.routines import depends_on_order
 from pyflat.frontend.space.scratch import AdoptError
 from pyflat.frontend.state import heap, lookup
@@ -161,7 +161,8 @@ def _given(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[P
             case ScalarArgument():
                 kind = width_rules.kind_of(argument.dtype)
                 params.append(Param(kind, name))
-                bound[name] = memories.widths_of(s).mark(params[-1], frozenset({argument.dtype}))
+                value = memories.widths_of(s).mark(params[-1], frozenset({argument.dtype}))
+                bound[name] = unsigned.of_bits(memories.widths_of(s), value) if argument.dtype == "u8" else value
             case Leaf():
                 params.append(Param(argument.kind, name))
                 bound[name] = memories.widths_of(s).mark(params[-1], frozenset({None}))

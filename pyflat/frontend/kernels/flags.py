@@ -1,7 +1,8 @@
 """Whether a number that a kernel returns is NumPy's, where that depends on the run.
 
 `s = 0.0`, then `s += a[i]` in a loop: a float of Python's after no iteration, a NumPy scalar after one. Where such a
-number is returned, a bool goes with it through the nodes that it comes from.
+number is returned, a bool goes with it through the nodes that it comes from. So it does where an operation depends on
+the dtype that a number has (`has_dtype`, made by `width_rules.by_dtype`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import (
     FALSE,
     TRUE,
@@ -28,21 +30,28 @@ from pyflat.ir.nodes import (
 )
 from pyflat.ir.types import BOOL, FLOAT, INT
 
+ANY = "any"
+"""Asked for a dtype: whether the number is NumPy's."""
+
 
 def add_flags(fn: Function, widths: Widths, positions: Sequence[int]) -> None:
-    """Put the bool behind each result at `positions`, in place of what stands there."""
-    if not positions:
+    """Put the bool behind each result at `positions`, in place of what stands there, and what is asked for
+    `has_dtype`."""
+    asked = [op for op in all_ops(fn.body) if op.opcode == "has_dtype"]
+    if not positions and not asked:
         return
     flags = _Flags(fn, widths)
     for end in flags.ends_of(fn.label):
         for position in positions:
-            end.values[position + 1] = flags.of(end.values[position])
+            end.values[position + 1] = flags.of(end.values[position], ANY)
+    for op in asked:
+        flags.answer(op)
 
 
 class _Flags:
     def __init__(self, fn: Function, widths: Widths):
         self.fn, self.widths = fn, widths
-        self.known: dict[Value, Value] = {}
+        self.known: dict[tuple[Value, str], Value] = {}
         self.blocks: dict[Op, Block] = {}
         self.owners: dict[Param, tuple[If | Region | Loop, bool, int]] = {}
         """The node of a parameter, whether it is one of its results, and which."""
@@ -62,25 +71,50 @@ class _Flags:
             found += _yield_of(last)
         return found
 
-    def of(self, value: Value) -> Value:
+    def answer(self, op: Op) -> None:
+        """`has_dtype` as an operation of bools."""
+        (value,), dtype = op.args, op.attr("dtype")
+        case = self.widths.cases.get(value)
+        if case is not None and not dtype:
+            op.opcode, op.args, op.attrs = case.opcode, case.operands, ()
+        elif case is not None:
+            holds = self._before(op, Op(case.opcode, case.operands, BOOL))
+            op.opcode, op.args, op.attrs = "not", (holds,), ()
+        elif not dtype:
+            op.opcode, op.args, op.attrs = "not", (self.of(value, ANY),), ()
+        else:
+            op.opcode, op.args, op.attrs = "or", (self.of(value, dtype), FALSE), ()
+
+    def _before(self, op: Op, made: Op) -> Op:
+        block = self.blocks[op]
+        block.ops.insert(block.ops.index(op), made)
+        self.blocks[made] = block
+        return made
+
+    def of(self, value: Value, dtype: str) -> Value:
+        """Whether a number has the dtype."""
         if isinstance(value, Const):
             return FALSE
         width = self.widths.of(value)
-        if width == PYTHON or not width & {None, "?"}:
+        if width == PYTHON or dtype == ANY and not width & {None, "?"}:
             return FALSE if width == PYTHON else TRUE
-        if value not in self.known:
-            self.known[value] = FALSE
-            self.known[value] = self._of_param(value) if isinstance(value, Param) else self._of_op(value)
-        return self.known[value]
+        if dtype != ANY and (dtype not in width or len(width) == 1):
+            return TRUE if dtype in width else FALSE
+        dtype = ANY if width == {None, dtype} else dtype
+        key = value, dtype
+        if key not in self.known:
+            self.known[key] = FALSE
+            self.known[key] = self._of_param(value, dtype) if isinstance(value, Param) else self._of_op(value, dtype)
+        return self.known[key]
 
-    def _of_op(self, op: Value) -> Value:
+    def _of_op(self, op: Value, dtype: str) -> Value:
         assert isinstance(op, Op)
         block = self.blocks[op]
         if op.opcode == "select":
-            parts = [self.of(arg) for arg in op.args[1:]]
+            parts = [self.of(arg, dtype) for arg in op.args[1:]]
             made = Op("select", (op.args[0], *parts), BOOL)
         else:
-            first, *rest = [self.of(arg) for arg in op.args if arg.kind in (INT, FLOAT)] or [FALSE]
+            first, *rest = [self.of(arg, dtype) for arg in op.args if arg.kind in (INT, FLOAT)] or [FALSE]
             if not rest:
                 return first
             made = Op("or", (first, rest[0]), BOOL)
@@ -88,22 +122,22 @@ class _Flags:
         self.blocks[made] = block
         return made
 
-    def _of_param(self, param: Param) -> Value:
+    def _of_param(self, param: Param, dtype: str) -> Value:
         owner = self.owners.get(param)
         if owner is None:
             return FALSE
         node, is_result, position = owner
-        flag = self.known[param] = Param(BOOL)
+        flag = self.known[param, dtype] = Param(BOOL)
         if is_result:
             node.results.append(flag)
             for end in self._ends_to(node):
-                end.values.append(self.of(end.values[position]))
+                end.values.append(self.of(end.values[position], dtype))
             return flag
         assert isinstance(node, Loop)
         node.params.append(flag)
-        node.inits.append(self.of(node.inits[position]))
+        node.inits.append(self.of(node.inits[position], dtype))
         for end in self._around(node):
-            end.values.append(self.of(end.values[position]))
+            end.values.append(self.of(end.values[position], dtype))
         return flag
 
     def _ends_to(self, node: If | Region | Loop) -> Iterator[End]:

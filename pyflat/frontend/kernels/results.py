@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, IncomingEdge, MemoryRef, Seq, State, Static, View
+from pyflat.frontend.state.values import Abstract, IncomingEdge, MemoryRef, Seq, State, Static, Unsigned, View
 from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir.nodes import FALSE, FAULT, Exit, Value
 from pyflat.ir.types import BOOL, INT, MEMORY, Kind
@@ -87,6 +87,8 @@ def _views(value: Abstract) -> list[View]:
 
 def _joined(s: Evaluator, widths: Widths, values: Sequence[Abstract]) -> Result:
     first = values[0]
+    if any(isinstance(value, Unsigned) for value in values):
+        values = [value.bits if isinstance(value, Unsigned) else value for value in values]
     kinds = {numeric_kind(value) for value in values}
     if len(kinds) == 1 and (kind := kinds.pop()) is not None:
         return _number(s, widths, values, kind)
@@ -159,6 +161,7 @@ def _items(value: Abstract) -> Sequence[Abstract]:
 def _leaves(value: Abstract, result: Result) -> list[Value]:
     match result:
         case NumberResult():
+            value = value.bits if isinstance(value, Unsigned) else value
             return [lane(value), FALSE] if result.flagged else [lane(value)]
         case TupleResult():
             pairs = zip(_items(value), result.items, strict=True)

@@ -25,6 +25,7 @@ _TRIALS = 96
 _PERMUTED_UP_TO = 4
 _FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {"dot": np.dot, "matmul": operator.matmul}
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, 5e-324, -5e-324, 1e-200, -1e-200, 2.0**-537, 1e200, 3.0, 1 / 3, -1 / 3)
+_SIGNS = (0.0, -0.0, 1.0, -1.0)
 _UNDERFLOWING = (5e-324, -5e-324, 1e-200, -1e-200, 2.0**-537)
 
 
@@ -90,6 +91,18 @@ def orders(function: str, left: Layout, right: Layout, apart: int | None = None)
     return found
 
 
+def agreed(one: Any, other: Any) -> Any:
+    """Chains that are right for two layouts, where there are such: of fused ones that differ in `plus_zero` that which
+    leaves the sign of a zero open."""
+    made = np.empty(one.shape, object)
+    for cell in np.ndindex(one.shape):
+        a, b = one[cell], other[cell]
+        if (a.order, a.fused) != (b.order, b.fused) or (a.plus_zero != b.plus_zero and not a.fused):
+            return None
+        made[cell] = a if not a.plus_zero else b
+    return made
+
+
 def left_axes(left: Layout) -> int:
     """How many axes of the result come from the left operand."""
     return len(left.shape) - 1
@@ -102,6 +115,8 @@ def _trial(function: str, left: Layout, right: Layout, seed: int, apart: int | N
         memories = [_numbers(rng, high - low + 1, seed), _numbers(rng, other_high - other_low + 1, seed)]
         if seed % 8 == 7:  # all products underflow to -0.0
             memories = [abs(memories[0]), -abs(memories[1])]
+        if seed % 8 == 5:  # all products are -0.0
+            memories = [0.0 * abs(memories[0]), -1.0 - abs(memories[1])][::1 if seed % 16 == 5 else -1]
         starts = -low, -other_low
     else:
         first = min(low, apart + other_low)
@@ -113,7 +128,9 @@ def _trial(function: str, left: Layout, right: Layout, seed: int, apart: int | N
 
 def _numbers(rng: np.random.Generator, size: int, seed: int) -> np.ndarray[Any, Any]:
     """Random numbers of several sizes; special ones for every second seed, for every fourth such that products
-    underflow."""
+    underflow, for every eighth such that they are zeros of both signs."""
+    if seed % 8 == 5:
+        return rng.choice(_SIGNS, size)
     if seed % 2 == 1:
         return rng.choice(_SPECIAL if seed % 4 == 1 else _UNDERFLOWING, size)
     return rng.standard_normal(size) * 10.0 ** rng.integers(-3, 4, size)

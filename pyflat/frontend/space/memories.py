@@ -13,7 +13,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space import scalars, width_rules
+from pyflat.frontend.space import scalars, uint64, unsigned, width_rules
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
@@ -30,10 +30,10 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Stored,
+    Unsigned,
     View,
 )
 from pyflat.frontend.state.widths import PYTHON, Model, Widths
-from pyflat.ir.build import const
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, MEMORY
@@ -243,13 +243,16 @@ def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
 
 def load(s: Evaluator, place: View) -> Abstract:
     """The element that a view without axes is."""
+    value = load_bits(s, place)
+    return unsigned.of_bits(widths_of(s), value) if place.dtype == "u8" else value
+
+
+def load_bits(s: Evaluator, place: View) -> Value:
+    """The element as it is in memory."""
     (memory,) = s.state.heap[place.memory]
     kind = width_rules.kind_of(place.dtype)
     value = s.build.op("load", memory, *_position(place), kind=kind, array=place.array, dtype=place.dtype)
-    widths_of(s).mark(value, frozenset({place.dtype}))
-    if place.dtype == "u8":
-        heap.suspect_if(s, s.build.op("lt", value, const(0)), "an uint64 above 2**63", s.frame.captured.tree)
-    return value
+    return widths_of(s).mark(value, frozenset({place.dtype}))
 
 
 def put(s: Evaluator, place: View, value: Value) -> None:
@@ -264,6 +267,13 @@ def _position(place: View) -> list[Value]:
 
 def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Value:
     """A number as it is put into an array of a dtype."""
+    if isinstance(value, Unsigned):
+        if widths_of(s).of(value.bits) != {"u8"} or dtype not in ("u8", "f8"):
+            value = unsigned.as_int(s, value)
+        elif dtype == "u8":
+            return unsigned.exact(s, value)
+        else:
+            value = uint64.as_float(s, widths_of(s), value)
     if numeric_kind(value) is None or isinstance(value, GuardedUnion):
         if isinstance(value, GuardedUnion) and scalars.is_number_union(value):
             return lane(s.split(value, lambda v: element(s, v, dtype, node)))
@@ -312,7 +322,7 @@ def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Part]:
             return [subscript]
         case Static() if subscript.value is None or subscript.value is ...:
             return [subscript]
-    kind = numeric_kind(subscript)
+    kind = INT if isinstance(subscript, Unsigned) else numeric_kind(subscript)
     if kind is FLOAT:
         raise s.raised(IndexError, node)
     if kind is not INT:
@@ -372,6 +382,8 @@ def _times(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
 
 def checked(s: Evaluator, position: Abstract, extent: Abstract, node: cst.CSTNode) -> Abstract:
     """Python's rule for an index of an axis: negative ones count from the end, outside raises."""
+    if isinstance(position, Unsigned):
+        position = unsigned.as_int(s, position)
     if isinstance(position, Static) and isinstance(extent, Static):
         if not -extent.value <= position.value < extent.value:
             raise s.raised(IndexError, node)
@@ -408,6 +420,8 @@ def _clamped(s: Evaluator, bound: Abstract, default: Abstract, low: Abstract, hi
              node: cst.CSTNode) -> Abstract:
     if isinstance(bound, Static) and bound.value is None:
         return default
+    if isinstance(bound, Unsigned):
+        bound = unsigned.as_int(s, bound)
     if numeric_kind(bound) is not INT:
         raise s.raised(TypeError, node)
     if isinstance(bound, Static) and bound.value >= 0 and isinstance(low, Static) and low.value == 0:
@@ -466,6 +480,16 @@ def is_view(value: Abstract) -> bool:
 def rows(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Ranges:
     """What iterating over an array gives."""
     return Ranges(Static(0), _rows_of(s, owner, node), 1, item=lambda counter: s.space.getitem(owner, counter, node))
+
+
+def unpacked(s: Evaluator, owner: View, count: int, node: cst.CSTNode) -> list[Abstract]:
+    """`x, y = a[i]`: the elements, or rows, of an array that has as many."""
+    other = s.space.truth(num.compare(s, "ne", _rows_of(s, owner, node), Static(count)))
+    if not isinstance(other, Static):
+        heap.raise_if(s, other, ValueError)
+    elif other.value:
+        raise s.raised(ValueError, node)
+    return [s.space.getitem(owner, Static(k), node) for k in range(count)]
 
 
 def _flat(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:

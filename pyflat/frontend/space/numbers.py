@@ -51,6 +51,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return complex_numbers.binary(s, opcode, a, b)
     if isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return _split_binary(s, opcode, plain_number(a), plain_number(b))
+    if unsigned_operators.meet(s, opcode, a, b):
+        return unsigned_operators.binary(s, opcode, a, b)
     return scalars.binary(s, opcode, a, b)
 
 
@@ -74,6 +76,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return s.split(a, lambda v: compare(s, opcode, v, b))
     if isinstance(b, GuardedUnion):
         return s.split(b, lambda v: compare(s, opcode, a, v))
+    if unsigned_operators.meet(s, opcode, a, b):
+        return unsigned_operators.compare(s, opcode, a, b)
     return scalars.compare(s, opcode, a, b)
 
 

@@ -7,6 +7,7 @@ no rule fixes: `blas` finds out.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -133,8 +134,12 @@ def _orders(function: str, layouts: list[Layout], apart: int | None, others: lis
     if apart is not None or None in others:
         return None
     every = [[layout, *more] for layout, more in zip(layouts, others, strict=True) if more is not None]
-    more = [blas.orders(function, left, right) for left in every[0] for right in every[1]]
-    return found if all(each is not None and (each == found).all() for each in more) else None
+    for left, right in itertools.product(*every):
+        more = blas.orders(function, left, right)
+        found = None if more is None else blas.agreed(found, more)
+        if found is None:
+            return None
+    return found
 
 
 def _other_layouts(s: Evaluator, value: Abstract) -> list[Layout] | None:

@@ -14,11 +14,11 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import arrays, memories, width_rules
+from pyflat.frontend.space import arrays, memories, unsigned, width_rules
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Array, ListRef, MemoryRef, Pending, Seq, Static, View
+from pyflat.frontend.state.values import Abstract, Array, ListRef, MemoryRef, Pending, Seq, Static, Unsigned, View
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.ir.build import const
 from pyflat.ir.memory import routine_function
@@ -157,6 +157,8 @@ def _operand(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
         return memories.computed(s, value, node)
     if isinstance(value, View):
         return value
+    if isinstance(value, Unsigned):
+        return unsigned.as_int(s, value)
     if arrays.is_array(value) or isinstance(value, Seq | ListRef):
         return in_memory(s, value, node)
     if numeric_kind(value) is None:

@@ -73,8 +73,9 @@ def known_number(s: Evaluator, value: Any) -> Abstract:
     if s.widths is None or not isinstance(value, np.bool_ | np.integer | np.floating):
         return Static(value)
     dtype = value.dtype.str[1:]
-    if dtype not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8") or dtype == "u8" \
-            and int(value) > INT_MAX:
+    if dtype == "u8":
+        return unsigned.scalar(s, s.widths, int(value))
+    if dtype not in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8"):
         raise s.refuse("flatten/unsupported-expression", f"a number of dtype {value.dtype}")
     literal = const(value.item())
     return s.widths.mark(s.build.op("select", TRUE, literal, literal), frozenset({dtype}))
@@ -269,6 +270,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return const_eval(s, lambda: PYTHON[opcode](x, y))
     a, b = plain_number(a), plain_number(b)
     if s.widths is not None:
+        if (found := width_rules.compare_by_cases(s, s.widths, opcode, a, b)) is not None:
+            return found
         a, b = width_rules.operands_of_comparison(s, s.widths, a, b)
     ka, kb = numeric_kind(a), numeric_kind(b)
     if ka is None or kb is None:

@@ -21,11 +21,13 @@ from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import as_unsigned, is_natural, lane, numeric_kind, plain_number
 from pyflat.frontend.state.values import Abstract, Arguments, Static, Unsigned
+from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir.build import const
 from pyflat.ir.nodes import FALSE, TRUE, Const, Fault, Op, Value
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, VOID
 
 SIZE = 2**64
+MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def residue(s: Evaluator, value: Abstract) -> Value:
@@ -64,8 +66,22 @@ def exact(s: Evaluator, value: Unsigned) -> Value:
 
 def leave(s: Evaluator, where: Value) -> None:
     """Lanes that the original runs: no handler of the function is asked."""
+    if s.widths is not None:
+        heap.suspect_if(s, where, "an int from 2**63 on", s.frame.captured.tree)
+        return
     fault = Fault("Undecided", "an int outside of [0, 2**64)")
     s.build.append(Op("fault", (where,), VOID, attrs=(("fault", fault),), origin=s.build.origin))
+
+
+def of_bits(widths: Widths, bits: Value) -> Unsigned:
+    """In a kernel: the number of uint64 that has these bits."""
+    return Unsigned(widths.mark(bits, frozenset({"u8"})), FALSE)
+
+
+def scalar(s: Evaluator, widths: Widths, value: int) -> Unsigned:
+    """In a kernel: `np.uint64(value)`."""
+    literal = const(signed(value))
+    return of_bits(widths, s.build.op("select", TRUE, literal, literal))
 
 
 def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
@@ -80,7 +96,13 @@ def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
 
 
 def carried(s: Evaluator, value: Abstract, *, known: bool) -> Value:
-    """The bits of an int that a loop carries."""
+    """The bits of an int that a loop carries. A kernel's ints of several dtypes have a width that says how to read
+    them."""
+    if s.widths is not None:
+        if isinstance(value, Static) and value.value > INT_MAX:
+            raise s.refuse("flatten/mixed-join", "an int of Python's from 2**63 on becomes a NumPy scalar in a loop",
+                           help="start with a scalar: np.uint64(...)")
+        return residue(s, value)
     if not known:
         return reduced(s, value)
     found = from_int(s, value)
@@ -92,7 +114,8 @@ def carried(s: Evaluator, value: Abstract, *, known: bool) -> Value:
 def as_int(s: Evaluator, value: Unsigned) -> Value:
     """An ordinary int; lanes from 2**63 on are run by the original."""
     bits = exact(s, value)
-    leave(s, s.build.op("lt", bits, const(0)))
+    if not is_natural(bits):
+        leave(s, s.build.op("lt", bits, const(0)))
     return bits
 
 
@@ -109,6 +132,10 @@ def as_ints(s: Evaluator, arguments: Arguments) -> Arguments:
 def as_float(s: Evaluator, value: Unsigned) -> Value:
     """float(value), correctly rounded: of half of a large number, whose last bit stays set if it was."""
     bits = exact(s, value)
+    if s.widths is not None:
+        if s.widths.of(value.bits) != {"u8"}:
+            return s.widths.mark(s.build.op("to_float", as_int(s, value)), PYTHON)
+        return s.widths.mark(s.build.op("u_float", bits), PYTHON)
     half = s.build.op("or", halved(s, bits, 1), s.build.op("and", bits, const(1)))
     twice = s.build.op("mul", s.build.op("to_float", half), const(2.0))
     return s.build.op("select", s.build.op("lt", bits, const(0)), twice, s.build.op("to_float", bits))
@@ -124,6 +151,19 @@ def below(s: Evaluator, opcode: str, a: Value, b: Value) -> Value:
     if opcode in ("eq", "ne"):
         return s.build.op(opcode, a, b)
     return s.build.op(opcode, *(s.build.op("xor", bits, const(INT_MIN)) for bits in (a, b)))
+
+
+def beside_signed(s: Evaluator, opcode: str, bits: Value, number: Value) -> Value:
+    """A comparison with a signed number."""
+    if opcode in ("gt", "ge", "ne"):
+        opposite = {"gt": "le", "ge": "lt", "ne": "eq"}[opcode]
+        return s.build.op("not", _within(s, opposite, bits, number))
+    return _within(s, opcode, bits, number)
+
+
+def _within(s: Evaluator, opcode: str, bits: Value, number: Value) -> Value:
+    """Below, or equal to, a signed number: only what is below 2**63 can be."""
+    return s.build.op("and", s.build.op("ge", bits, const(0)), s.build.op(opcode, bits, number))
 
 
 def truth(s: Evaluator, value: Unsigned) -> Value:

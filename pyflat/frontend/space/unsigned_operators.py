@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pyflat.frontend.space import scalars
+from pyflat.frontend.space import scalars, uint64
 from pyflat.frontend.space.unsigned import (
+    MIRRORED,
     SIZE,
     as_float,
     as_int,
     below,
+    beside_signed,
     exact,
     halved,
     leave,
@@ -26,16 +28,17 @@ from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
 _RING = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl"})
 _MOST = 2**16
 """Counts of left shifts that do not exhaust Python's memory, as it would say."""
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def meet(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> bool:
     """Two real numbers, one of which is unsigned, or an int lane and a known number beyond 63 bits."""
-    if s.widths is not None or isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
+    if isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
         return False
     unsigned = isinstance(a, Unsigned), isinstance(b, Unsigned)
     if any(unsigned):
         return all(isinstance(v, Unsigned) or numeric_kind(v) is not None for v in (a, b))
+    if s.widths is not None:
+        return False
     for known, other in ((a, b), (b, a)):
         if isinstance(known, Static) and type(known.value) is int and known.value > INT_MAX:
             ring = opcode in _RING - {"shl"} or opcode in ("floordiv", "mod") and known.value <= SIZE
@@ -45,6 +48,8 @@ def meet(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> bool:
 
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two numbers that `meet`."""
+    if s.widths is not None:
+        return uint64.binary(s, s.widths, opcode, a, b)
     a, b = plain_number(a), plain_number(b)
     if opcode == "truediv" and isinstance(b, Static) and _is_power_of_two(b) and b.value < 2**1023:
         b = Static(float(b.value))
@@ -73,6 +78,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 
 
 def unary(s: Evaluator, opcode: str, value: Unsigned) -> Abstract:
+    if s.widths is not None:
+        return uint64.unary(s, s.widths, opcode, value)
     match opcode:
         case "pos" | "abs":
             return Unsigned(exact(s, value), FALSE)
@@ -171,8 +178,10 @@ def _is_power_of_two(value: Abstract) -> bool:
 # --- comparisons
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """Of two numbers that `meet`, exactly."""
+    if s.widths is not None:
+        return uint64.compare(s, s.widths, opcode, a, b)
     if not isinstance(a, Unsigned):
-        return compare(s, _MIRRORED.get(opcode, opcode), b, a)
+        return compare(s, MIRRORED.get(opcode, opcode), b, a)
     b = plain_number(b)
     bits = exact(s, a)
     if isinstance(b, Unsigned):
@@ -183,13 +192,4 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return below(s, opcode, bits, residue(s, b))
     if numeric_kind(b) is FLOAT:
         return scalars.compare(s, opcode, as_int(s, a), b)
-    number = scalars.to_kind(s, lane(b), INT)
-    if opcode in ("gt", "ge", "ne"):
-        opposite = {"gt": "le", "ge": "lt", "ne": "eq"}[opcode]
-        return s.build.op("not", _within(s, opposite, bits, number))
-    return _within(s, opcode, bits, number)
-
-
-def _within(s: Evaluator, opcode: str, bits: Value, number: Value) -> Value:
-    """Below, or equal to, a signed number: only what is below 2**63 can be."""
-    return s.build.op("and", s.build.op("ge", bits, const(0)), s.build.op(opcode, bits, number))
+    return beside_signed(s, opcode, bits, scalars.to_kind(s, lane(b), INT))

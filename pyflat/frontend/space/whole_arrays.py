@@ -14,11 +14,11 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.space import arrays, memories, routines, scalars, width_rules
+from pyflat.frontend.space import arrays, memories, routines, scalars, uint64, unsigned, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, ListRef, Pending, Seq, Static, View
+from pyflat.frontend.state.values import Abstract, Arguments, ListRef, Pending, Seq, Static, Unsigned, View
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -43,13 +43,15 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
                            help="write the loop over the elements")
         return made
     widths = [_dtype(s, value, node) for value in (a, b)]
-    loop = width_rules.loop_of(s, opcode, *widths[0], *widths[1])
+    loop = width_rules.loop_of(opcode, *widths[0], *widths[1])
     assert loop is not None
-    operands = [value if isinstance(value, View | Pending) else _converted(s, value, loop[0]) for value in (a, b)]
-    if into is not None and not np.can_cast(loop[1], into.dtype, "same_kind"):
-        raise s.refuse("flatten/not-yet", f"an array of {np.dtype(loop[1])} put into one of {np.dtype(into.dtype)} "
+    if loop is width_rules.NONE:
+        raise s.raised(TypeError, node)
+    operands = [value if isinstance(value, View | Pending) else _converted(s, value, loop.operands) for value in (a, b)]
+    if into is not None and not np.can_cast(loop.result, into.dtype, "same_kind"):
+        raise s.refuse("flatten/not-yet", f"an array of {np.dtype(loop.result)} put into one of {np.dtype(into.dtype)} "
                        "in place", node, why="NumPy raises here")
-    return mapped(s, loop[1], operands, lambda x: num.binary(s, opcode, x[0], x[1]), node)
+    return mapped(s, loop.result, operands, lambda x: num.binary(s, opcode, x[0], x[1]), node)
 
 
 def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CSTNode) -> View:
@@ -76,6 +78,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
 def _as_float(s: Evaluator, value: Abstract) -> Abstract:
     if numeric_kind(value) is FLOAT:
         return value
+    if isinstance(value, Unsigned):
+        return uint64.as_float(s, memories.widths_of(s), value)
     if isinstance(value, Static):
         return Static(float(value.value))
     dtype = next(iter(memories.widths_of(s).of(lane(value))))
@@ -132,8 +136,8 @@ def selected(s: Evaluator, owner: View, indices: View, node: cst.CSTNode) -> Vie
     def put(at: tuple[Abstract, ...]) -> None:
         row = memories.load(s, memories.part_at(s, indices, at[:rank]))
         place = memories.checked(s, row, owner.extents[0], node)
-        value = memories.load(s, memories.part_at(s, owner, (place, *at[rank:])))
-        memories.put(s, memories.part_at(s, made, at), lane(value))
+        value = memories.load_bits(s, memories.part_at(s, owner, (place, *at[rank:])))
+        memories.put(s, memories.part_at(s, made, at), value)
 
     memories.over(s, made.extents, put, node)
     return made
@@ -141,7 +145,7 @@ def selected(s: Evaluator, owner: View, indices: View, node: cst.CSTNode) -> Vie
 
 def store_selected(s: Evaluator, owner: View, chosen: View, value: Abstract, node: cst.CSTNode) -> None:
     """`a[mask] = number` and `a[indices] = number`."""
-    if numeric_kind(value) is None:
+    if numeric_kind(value) is None and not isinstance(value, Unsigned):
         raise s.refuse("flatten/not-yet", f"{describe(value)} is put into the elements that an array selects", node,
                        help="write the loop over the elements")
     number = memories.element(s, value, owner.dtype, node)
@@ -172,9 +176,9 @@ def _store_masked(s: Evaluator, owner: View, mask: View, number: Value, node: cs
 
     def put(at: tuple[Abstract, ...]) -> None:
         place = memories.part_at(s, owner, at)
-        old = memories.load(s, place)
+        old = memories.load_bits(s, place)
         chosen = lane(s.space.truth(memories.load(s, memories.part_at(s, mask, at[:rank]))))
-        memories.put(s, place, s.build.op("select", chosen, number, lane(old)))
+        memories.put(s, place, s.build.op("select", chosen, number, old))
 
     memories.over(s, owner.extents, put, node)
 
@@ -186,7 +190,9 @@ def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
 
 # --- operands
 def _in_memory(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
-    """A small array, which is numbers, as one in memory."""
+    """A small array, which is numbers, as one in memory; a number of uint64 as an ordinary int."""
+    if isinstance(value, Unsigned):
+        return unsigned.as_int(s, value)
     return routines.in_memory(s, value, node) if arrays.is_array(value) or isinstance(value, Seq | ListRef) else value
 
 

@@ -7,8 +7,8 @@ dtype. Where NumPy would warn (an overflow, a division by zero), the kernel leav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
 from pyflat.frontend.state.widths import PYTHON, WIDE, Width, Widths
+from pyflat.functions import narrow_functions
 from pyflat.ir.build import const
 from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -27,7 +28,8 @@ _UFUNCS: dict[str, np.ufunc] = {
     "mod": np.remainder, "pow": np.power, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "shl": np.left_shift, "shr": np.right_shift,
 }
-_SIGNS = {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+_OF_BOOLS = {"add": "or", "mul": "and"}
+"""What operators of two NumPy bools are."""
 _WEAK: dict[Kind, Any] = {BOOL: np.dtype(bool), INT: int, FLOAT: float}
 _DEFINED = frozenset({"add", "sub", "mul", "truediv"})
 """Operators that all numbers have."""
@@ -36,8 +38,19 @@ _TOTAL = frozenset({"add", "sub", "mul", "and", "or", "xor"})
 _KINDS = {"b": BOOL, "i": INT, "u": INT, "f": FLOAT}
 NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
 """The dtypes of numbers with arithmetic."""
-Loop = tuple[str, str]
-"""The dtypes of the operands and of the result."""
+
+
+class Loop(NamedTuple):
+    """What NumPy computes an operator with: the dtype of the operands, of the result, and whether that is the dtype of
+    one of them: other powers go through the ufunc, which has bits of its own."""
+
+    operands: str
+    result: str
+    own: bool
+
+
+NONE = Loop("", "", False)
+"""NumPy has no loop for these dtypes, and raises TypeError."""
 
 
 def _width(widths: Widths, value: Abstract) -> Width:
@@ -59,11 +72,14 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
         return None
     if "?" in first | second:
         return _by_cases(s, widths, opcode, a, b) or _refuse(_unknown(s))
-    loops = {loop_of(s, opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
+    loops = {loop_of(opcode, x, kinds[0], y, kinds[1]) for x in first for y in second}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
-        return _computed(s, widths, opcode, a, b, loop)
-    wide = {None if loop is None else loop[1] for loop in loops}
-    if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and kinds == (INT, INT):
+        if loop is NONE:
+            raise s.raised(TypeError)
+        return computed(s, widths, opcode, a, b, loop)
+    wide = {None if loop is None else loop.result for loop in loops}
+    if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and (
+            kinds == (INT, INT) or not all(loop is None or loop.own for loop in loops)):
         return _by_cases(s, widths, opcode, a, b) or _refuse(s.refuse(
             "flatten/mixed-join", "a number is Python's where a loop makes no trip, and NumPy's after one, and this "
             "operation has another dtype then", help="start with a scalar of the dtype: np.float32(0)"))
@@ -75,38 +91,68 @@ def _refuse(error: Exception) -> NoReturn:
 
 
 def _by_cases(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract | None:
-    """Where an operand is one of two numbers with different dtypes: the operation with each of them, and of the results
-    the one that it is. None where that is not known. What the other one meets sends the run to the original."""
+    """Where an operand is one of several numbers with different dtypes: the operation with each of them. None where it
+    is not known which. What one that it is not meets sends the run to the original, unless that may be certain: then
+    there is a branch."""
     ints = numeric_kind(a) is INT and numeric_kind(b) is INT
-    if opcode not in _DEFINED and (opcode == "pow" or not ints):
-        return None
-    if opcode not in _TOTAL and isinstance(b, Static) and b.value <= 0:
-        return None
-    cases, left = _cases(s, widths, a), True
-    if cases is None:
-        cases, left = _cases(s, widths, b), False
-    if cases is None:
-        return None
-    holds, *operands = cases
-    pairs = [(each, b) if left else (a, each) for each in operands]
-    one, other = (s.space.binary(opcode, x, y, s.frame.captured.tree) for x, y in pairs)
-    if not isinstance(one, Value) or not isinstance(other, Value) or one.kind is not other.kind:
-        return None
-    return widths.mark(s.build.op("select", holds, one, other), widths.of(one) | widths.of(other))
+    plain = opcode in _DEFINED or opcode != "pow" and ints
+    plain = plain and (opcode in _TOTAL or not isinstance(b, Static) or b.value > 0)
+
+    def apply(x: Abstract, y: Abstract) -> Abstract:
+        return s.space.binary(opcode, x, y, s.frame.captured.tree)
+
+    if is_one_of(widths, a):
+        return by_dtype(s, widths, a, lambda x: apply(x, b), plain=plain)
+    return by_dtype(s, widths, b, lambda y: apply(a, y), plain=plain) if is_one_of(widths, b) else None
 
 
-def _cases(s: Evaluator, widths: Widths, value: Abstract) -> tuple[Value, Value, Value] | None:
-    """A condition, and what the value is where it holds and where not."""
-    if not isinstance(value, Value) or len(widths.of(value)) < 2:
-        return None
-    if (case := widths.cases.get(value)) is not None:
-        widths.assumed.add(value)
-        return (s.build.op(case.opcode, *case.operands), widths.mark(s.build.op("select", FALSE, value, value), PYTHON),
-                widths.mark(s.build.op("select", TRUE, value, value), case.numpy))
+def is_one_of(widths: Widths, value: Abstract) -> bool:
+    """A number of one of several dtypes, where `by_dtype` can tell which."""
+    return isinstance(value, Value) and len(widths.of(value)) > 1 and _told_by(widths, value) is not None
+
+
+def _told_by(widths: Widths, value: Value) -> tuple[Value, ...] | None:
+    """The numbers that a choice of two is one of; of others the number itself, None where its dtype is not known."""
+    if "?" not in widths.of(value):
+        return (value,)
     if not isinstance(value, Op) or value.opcode != "select" or isinstance(value.args[0], Const):
         return None
-    holds, one, other = value.args
-    return holds, _before_conversion(widths, one), _before_conversion(widths, other)
+    parts = tuple(_before_conversion(widths, arg) for arg in value.args[1:])
+    return None if any("?" in widths.of(part) for part in parts) else parts
+
+
+def by_dtype(s: Evaluator, widths: Widths, value: Abstract, each: Callable[[Value], Abstract], *, plain: bool
+             ) -> Abstract:
+    """`each` of a number that `is_one_of`, by the dtype that it has: all of them, of which one is chosen (`plain`), or
+    in branches."""
+    assert isinstance(value, Value)
+    parts = _told_by(widths, value)
+    assert parts is not None
+    if len(parts) > 1:
+        assert isinstance(value, Op)
+        return _chosen(s, widths, value.args[0], lambda: each(parts[0]), lambda: each(parts[1]), plain=plain)
+    dtypes = sorted(widths.of(value), key=str)
+
+    def of_one(dtype: str | None) -> Abstract:
+        return each(widths.mark(s.build.op("select", TRUE if dtype else FALSE, value, value), frozenset({dtype})))
+
+    def of_these(left: Sequence[str | None]) -> Abstract:
+        if len(left) == 1:
+            return of_one(left[0])
+        holds = widths.mark(s.build.op("has_dtype", value, dtype=left[0] or ""), PYTHON)
+        return _chosen(s, widths, holds, lambda: of_one(left[0]), lambda: of_these(left[1:]), plain=plain)
+
+    return of_these(dtypes)
+
+
+def _chosen(s: Evaluator, widths: Widths, holds: Value, one: Callable[[], Abstract], other: Callable[[], Abstract], *,
+            plain: bool) -> Abstract:
+    if not plain:
+        return s.branch(holds, one, other)
+    x, y = one(), other()
+    if not isinstance(x, Value) or not isinstance(y, Value) or x.kind is not y.kind:
+        return s.branch(holds, lambda: x, lambda: y)
+    return widths.mark(s.build.op("select", holds, x, y), widths.of(x) | widths.of(y))
 
 
 def _before_conversion(widths: Widths, value: Value) -> Value:
@@ -158,36 +204,32 @@ def resolved(fn: np.ufunc, given: Sequence[tuple[str | None, Kind]]) -> Loop | N
     try:
         *operands, result = (each.str[1:] for each in fn.resolve_dtypes((*weak, None)))
     except TypeError:
-        return None
-    return (operands[0], result) if len({*operands}) == 1 and {operands[0], result} <= NUMBERS | {"b1"} else None
+        return NONE
+    own = operands[0] in {dtype for dtype, _ in given}
+    known = len({*operands}) == 1 and {operands[0], result} <= NUMBERS | {"b1"}
+    return Loop(operands[0], result, own) if known else None
 
 
-def loop_of(s: Evaluator, opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
+def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
     """The loop that NumPy takes; None: Python computes."""
     if x is None and y is None:
         return None
-    given = [_WEAK[kind] if dtype is None else np.dtype(dtype) for dtype, kind in ((x, kx), (y, ky))]
-    try:
-        left, right, result = _UFUNCS[opcode].resolve_dtypes((given[0], given[1], None))
-    except TypeError:
-        raise s.refuse("flatten/unsupported-expression", f"`{_SIGNS.get(opcode, opcode)}` of NumPy scalars of these "
-                       "dtypes") from None
-    dtypes = {each.str[1:] for each in (left, right, result)}
-    if dtypes == {"b1"} and opcode in ("and", "or", "xor"):
-        return "b1", "b1"
-    if left != right or not dtypes <= NUMBERS:
-        raise s.refuse("flatten/unsupported-expression", f"`{_SIGNS.get(opcode, opcode)}` of NumPy scalars of these "
-                       "dtypes is not Python's", help="convert with int(...) or float(...) first")
-    return left.str[1:], result.str[1:]
+    found = resolved(_UFUNCS[opcode], [(x, kx), (y, ky)])
+    assert found is not None  # no operator has one for two dtypes
+    return found if found is NONE or opcode == "pow" else found._replace(own=True)
 
 
-def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
-    operands, result = loop
+def computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
+    operands, result, own = loop
     x, y = (operand(s, widths, value, operands) for value in (a, b))
+    if operands == "b1":
+        opcode = _OF_BOOLS.get(opcode, opcode)
     if opcode in ("floordiv", "mod") and operands == "f4":
         return widths.mark(narrow_division.divided(s, opcode, x, y), frozenset({result}))
     if opcode == "pow" and operands == "f4":
-        raise s.refuse("flatten/not-yet", "`**` of float32", help="compute it in float64: float(x)")
+        return widths.mark(narrow_power(s, x, y), frozenset({result}))
+    if opcode == "pow" and operands == "f8" and not own:
+        return widths.mark(s.build.op("np_power", x, y), frozenset({result}))
     if opcode == "pow" and operands != "f8":
         made = s.build.op("ipow", x, y)
     else:
@@ -197,6 +239,13 @@ def _computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstrac
     if made.kind is FLOAT and opcode in ("floordiv", "mod", "pow"):
         return cast(s, widths, widths.as_numpy(s.build, made), result)
     return cast(s, widths, made, result)
+
+
+def narrow_power(s: Evaluator, x: Value, y: Value) -> Value:
+    """`x ** y` of float32: the C library's."""
+    if not narrow_functions.has_power():
+        raise s.refuse("flatten/not-yet", "`**` of float32 on this machine", help="compute it in float64: float(x)")
+    return s.build.op("narrow", x, y, function="powf")
 
 
 def operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
@@ -229,12 +278,24 @@ def operands_of_comparison(s: Evaluator, widths: Widths, a: Abstract, b: Abstrac
     if first | second <= WIDE or numeric_kind(a) is not FLOAT or numeric_kind(b) is not FLOAT:
         return a, b
     if "?" in first | second or len(first) > 1 or len(second) > 1:
-        raise _unknown(s)
+        raise _unknown(s)  # `compare_by_cases` has been asked
     if first == PYTHON and second == {"f4"}:
         return s.build.op("rounded", lane(a), dtype="f4"), b
     if second == PYTHON and first == {"f4"}:
         return a, s.build.op("rounded", lane(b), dtype="f4")
     return a, b
+
+
+def compare_by_cases(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract | None:
+    """A comparison of floats, one of which has one of several dtypes; None where that makes no difference."""
+    first, second = _width(widths, a), _width(widths, b)
+    if first | second <= WIDE or numeric_kind(a) is not FLOAT or numeric_kind(b) is not FLOAT:
+        return None
+    if is_one_of(widths, a):
+        return by_dtype(s, widths, a, lambda x: s.space.compare(opcode, x, b, s.frame.captured.tree), plain=True)
+    if is_one_of(widths, b):
+        return by_dtype(s, widths, b, lambda y: s.space.compare(opcode, a, y, s.frame.captured.tree), plain=True)
+    return None
 
 
 def unary(s: Evaluator, widths: Widths, opcode: str, value: Abstract) -> Abstract | None:
@@ -247,7 +308,9 @@ def unary(s: Evaluator, widths: Widths, opcode: str, value: Abstract) -> Abstrac
             return None
         made = value if opcode == "pos" else s.build.op(opcode, value)
         return widths.mark(made, width) if made is not value else value
-    if "?" in width or len(width) > 1:
+    if is_one_of(widths, value):
+        return by_dtype(s, widths, value, lambda x: s.space.unary(opcode, x, s.frame.captured.tree), plain=True)
+    if "?" in width:
         raise _unknown(s)
     (dtype,) = width
     if dtype == "b1" or dtype is None:

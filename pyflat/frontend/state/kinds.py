@@ -112,6 +112,11 @@ def is_natural(value: Value) -> bool:
             return all(map(is_natural, value.args))
         case Op(opcode="shr"):
             return is_natural(value.args[0])
+        case Op(opcode="u_shr"):
+            count = value.args[1]
+            return isinstance(count, Const) and bool(count.value) or is_natural(value.args[0])
+        case Op(opcode="u_mod" | "u_div"):
+            return is_natural(value.args[0]) or value.opcode == "u_mod" and is_natural(value.args[1])
         case Op(opcode="mod"):
             return isinstance(value.args[1], Const) and is_natural(value.args[1])
         case Op(opcode="to_int"):

@@ -181,7 +181,9 @@ class Joiner:
         lost = next((v for v in present if isinstance(v, Unavailable)), None)
         if lost is not None:
             return lost
-        if any(is_beyond(v) for v in present) and all(as_unsigned(v) is not None for v in present):
+        beyond = [v for v in present if is_beyond(v)]
+        scalars = self.widths is None or all(isinstance(v, Unsigned) for v in beyond)
+        if beyond and scalars and all(as_unsigned(v) is not None for v in present):
             return self._unsigned([as_unsigned(v) for v in values], name)
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:

@@ -42,8 +42,6 @@ class Widths:
         """Arrays made of others -> those: NumPy keeps the order of their axes in memory."""
         self.cases: dict[Value, Case] = {}
         """Values that are Python's, or NumPy's of one dtype, and when: see `Case`."""
-        self.assumed: set[Value] = set()
-        """Those of them that something depends on."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
 

@@ -79,6 +79,8 @@ class Maker:
             case UnsignedShape():
                 bits = Param(INT, name)
                 self.pairs.append((bits, unsigned.carried(self.s, start, known=shape.exact)))
+                if self.s.widths is not None:
+                    self.s.widths.mark(bits, shape.width)
                 return Unsigned(bits, FALSE if shape.exact else TRUE)
             case ComplexShape():
                 return self.complex_parameter(start, shape.number, name)

@@ -81,6 +81,7 @@ class UnsignedShape:
     """An int as 64 bits; `exact`: in [0, 2**64), else its residue modulo 2**64."""
 
     exact: bool
+    width: Width = PYTHON
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +258,8 @@ class Shapes:
         if complex_parts(value) is not None:
             return ComplexShape()
         if isinstance(value, Unsigned):
-            return UnsignedShape(value.outside is FALSE)
+            width = PYTHON if self.s.widths is None else self.s.widths.of(value.bits)
+            return UnsignedShape(value.outside is FALSE, width)
         if isinstance(value, GuardedUnion) and complex_numbers.is_number(value):
             return self.join(self.of(value.then, state), self.of(value.orelse, state))
         if isinstance(value, Seq) or isinstance(value, Static) and isinstance(value.value, tuple):
@@ -317,9 +319,12 @@ class Shapes:
             case (Number() | IntOrFloat()), (Number() | IntOrFloat()):
                 return self._numbers(a, b)
             case UnsignedShape(), UnsignedShape():
-                return UnsignedShape(a.exact and b.exact)
+                return UnsignedShape(a.exact and b.exact, a.width | b.width)
             case (UnsignedShape() as known, Kind.INT) | (Kind.INT, UnsignedShape() as known):
                 return known
+            case (UnsignedShape() as known, Number(kind=Kind.INT) as number) | (
+                    Number(kind=Kind.INT) as number, UnsignedShape() as known):
+                return replace(known, width=known.width | number.width)
             case ComplexShape(), ComplexShape():
                 return ComplexShape(self._number(a.number, b.number))
             case (ComplexShape(number=number), (Kind() | IntOrFloat()) as other) | (

@@ -294,8 +294,8 @@ def _changed_slots(s: Evaluator, edge: IncomingEdge, start: State, owned: Owned,
 
 def _remember_first(s: Evaluator, inits: dict[Param, Value], params: dict[Place, Abstract], extra: Iterable[str]
                     ) -> None:
-    """What a counted loop carries is Python's in the first iteration, and NumPy's in all others: that is assumed while
-    the body is built."""
+    """What a counted loop carries is Python's in the first iteration, and NumPy's in all others, unless the body turns
+    out to carry something else."""
     widths = s.widths
     counter = next((param for name in extra if isinstance(param := params.get(name), Param)), None)
     if widths is None or counter is None:
@@ -306,15 +306,12 @@ def _remember_first(s: Evaluator, inits: dict[Param, Value], params: dict[Place,
             widths.cases[param] = Case("eq", (counter, inits[counter]), found - PYTHON)
 
 
-def _check_first(s: Evaluator, node: Any, param: Param, carried: Value) -> None:
+def _check_first(s: Evaluator, param: Param, carried: Value) -> None:
     """What was assumed holds for what a way back carries."""
     widths = s.widths
     if widths is None or param not in widths.cases or widths.of(carried) == widths.cases[param].numpy:
         return
     del widths.cases[param]
-    if param in widths.assumed:
-        raise s.refuse("flatten/mixed-join", "a number is Python's in some iterations of this loop, and NumPy's in "
-                       "others", node, help="start with a scalar of the dtype: np.float32(0)")
 
 
 def _remember_last(s: Evaluator, results: Sequence[Param], edges: Sequence[IncomingEdge], bounds: Ranges) -> None:
@@ -341,7 +338,7 @@ def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, A
             back.carry(param, _read(edge.state, place))
         operands = edge.end.values = back.operands
         for (param, _), carried in zip(pairs, operands, strict=True):
-            _check_first(s, node, param, carried)
+            _check_first(s, param, carried)
         if isinstance(edge.end, Yield) and edge.block is not items[-1]:
             edge.block.end = Exit(scope.again.label, operands)
     joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths)

@@ -129,8 +129,9 @@ def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.C
 
 
 def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
-    items = containers.items_to_unpack(s, value, len(elements), node)
     stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
+    items = memories.unpacked(s, value, len(elements), node) if isinstance(value, View) and not stars \
+        else containers.items_to_unpack(s, value, len(elements), node)
     if stars:
         position, tail = stars[0], len(elements) - stars[0] - 1
         if len(items) < len(elements) - 1:

@@ -189,7 +189,24 @@ def choice(cond: Term, a: Term, b: Term) -> Term:
         return either(cond, b) if z3.is_true(a) else both(cond, a)
     if z3.is_false(a) or z3.is_true(b):
         return both(negation(cond), b) if z3.is_false(a) else either(negation(cond), a)
+    return _fused(cond, a, b)
+
+
+def _fused(cond: Term, a: Term, b: Term) -> Term:
+    """A choice in one arm between values of which the other arm is one is one choice, by both conditions."""
+    if _is_choice(a) and b.eq(a.arg(2)):
+        return choice(both(cond, a.arg(0)), a.arg(1), b)
+    if _is_choice(b) and a.eq(b.arg(1)):
+        return choice(either(cond, b.arg(0)), a, b.arg(2))
+    if _is_choice(a) and b.eq(a.arg(1)):
+        return choice(both(cond, negation(a.arg(0))), a.arg(2), b)
+    if _is_choice(b) and a.eq(b.arg(2)):
+        return choice(either(cond, negation(b.arg(0))), a, b.arg(1))
     return z3.If(cond, a, b)
+
+
+def _is_choice(term: Term) -> bool:
+    return bool(z3.is_app_of(term, z3.Z3_OP_ITE))
 
 
 def where(term: Term, cond: Term, truth: bool, depth: int = DEEPEST) -> Term:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from pyflat.functions import external_ufuncs
+from pyflat.functions import external_ufuncs, libm, narrow_functions
 from pyflat.functions.lanes import LARGEST_SHORT_CUT
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
@@ -132,6 +132,22 @@ def call_numpy(e: Emitter, opcode: str, *operands: Lane) -> Lane:
     if e.width == 1:
         return Lane(e, FLOAT, made.one(*values, strides=opcode == "np_powers"))
     return Lane(e, FLOAT, _power(e, made, *operands) if opcode == "np_power" else _lanes(e, made, values))
+
+
+def call_narrow(e: Emitter, function: str, *operands: Lane) -> Lane:
+    """A function of float32 (`functions.narrow_functions`) of float64 that are such, lane by lane."""
+    if function == narrow_functions.POWER:
+        location = libm.library_symbol(function)
+
+        def power(*numbers: Any) -> Any:
+            return e.call(function, location, *numbers, result=F32, pure=False)  # its flags are seen
+
+        call = power
+    else:
+        letters = "f" * len(operands) + "->f"
+        call = _Loop(e, f"pyflat_numpy_{function}_f", getattr(np, function), letters).one
+    given = [e.builder.fptrunc(x.value, e.widened(F32)) for x in operands]
+    return Lane(e, FLOAT, e.builder.fpext(e.each(call, F32, *given), e.types[FLOAT]))
 
 
 def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Any:

@@ -23,7 +23,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import float32_function, library_function
 from pyflat.targets.numba.llvm import F32, F64, I32
-from pyflat.targets.numba.numpy_loops import call_numpy, call_ufunc
+from pyflat.targets.numba.numpy_loops import call_narrow, call_numpy, call_ufunc
 from pyflat.targets.numba.vector_math import emit_everywhere, emit_library, emit_of_pair, emit_power, emit_told
 
 _POWER_BITS = 6
@@ -215,6 +215,46 @@ def emit_unsigned(e: Emitter, op: Op, args: list[Lane]) -> Lane:
 @_emitter
 def _ufunc(e: Emitter, *operands: Lane, loop: str, part: str, ufunc: str) -> Lane:
     return Lane(e, FLOAT, call_ufunc(e, ufunc, loop, part, *[x.value for x in operands]))
+
+
+def _of_uint64(opcode: str, instruction: str) -> Emit:
+    def emit(e: Emitter, x: Lane, y: Lane) -> Lane:
+        return Lane(e, INT, getattr(e.builder, instruction)(x.value, y.value))
+
+    def divided(e: Emitter, x: Lane, y: Lane) -> Lane:
+        return emit(e, x, e.select(y.compare("==", 0), 1, y))  # 0 in a lane that does not run would trap
+
+    def shifted(e: Emitter, x: Lane, y: Lane) -> Lane:
+        beyond = Lane(e, BOOL, e.builder.icmp_unsigned(">=", y.value, e.const(INT, 64).value))
+        return e.select(beyond, 0, emit(e, x, e.select(beyond, 0, y)))
+
+    return divided if opcode in ("u_div", "u_mod") else shifted if opcode in ("u_shl", "u_shr") else emit
+
+
+EMITTERS.update({opcode: _of_uint64(opcode, instruction) for opcode, instruction in {
+    "u_add": "add", "u_sub": "sub", "u_mul": "mul", "u_div": "udiv", "u_mod": "urem", "u_shl": "shl",
+    "u_shr": "lshr"}.items()})
+
+
+@_emitter
+def _u_float(e: Emitter, x: Lane) -> Lane:
+    return Lane(e, FLOAT, e.builder.uitofp(x.value, e.types[FLOAT]))
+
+
+def wraps(e: Emitter, op: Op, args: Sequence[Lane]) -> Any:
+    """In which lanes an operation of uint64 leaves 64 bits; None of other operations."""
+    name = {"u_add": "uadd", "u_sub": "usub", "u_mul": "umul"}.get(op.opcode)
+    if name is None:
+        return None
+    type_ = e.types[INT]
+    pair = ir.LiteralStructType([type_, e.types[BOOL]])
+    suffix = "i64" if e.width == 1 else f"v{e.width}i64"
+    return e.builder.extract_value(e.llvm(f"llvm.{name}.with.overflow.{suffix}", pair, *[x.value for x in args]), 1)
+
+
+@_emitter
+def _narrow(e: Emitter, *operands: Lane, function: str) -> Lane:
+    return call_narrow(e, function, *operands)
 
 
 @_emitter

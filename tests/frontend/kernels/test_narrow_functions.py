@@ -64,8 +64,43 @@ def test_a_float_beside(dtypes):
     checked(beside_a_float, "numpy", f"{a}, {b}")
 
 
+def of_float32(a, out):
+    for i in range(len(a)):
+        x = a[i]
+        out[i, 0] = np.exp(-np.abs(x)) + np.sin(x) * np.cos(x)
+        out[i, 1] = np.log(x * x + np.float32(0.1)) - np.tanh(x)
+        out[i, 2] = np.arctan2(x, a[-i]) + np.hypot(x, 2)
+        out[i, 3] = x ** 2 + abs(x) ** 2.2 + x ** 3
+        out[i, 4] = np.log10(x)
+    return np.log1p(a[1]), np.exp(a[0]), a[1] ** a[2], 2 ** a[0], np.cbrt(a[2])
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("values", ["0.5, 1.25, 3.75, 0.1", "0.5, -1.25, 100.0, 3e38, np.nan, 0.0, -np.inf, 1e-40"])
+def test_functions_of_float32_have_numpys_digits(target, values):
+    """The second ones warn."""
+    checked(of_float32, target, f"np.array([{values}], np.float32), np.zeros(({values.count(',') + 1}, 5), np.float32)")
+
+
+def powers(a, b, y, out):
+    for i in range(len(a)):
+        out[i, 0] = a[i] ** 2.2
+        out[i, 1] = a[i] ** b[i]
+        out[i, 2] = a[i] ** y
+        out[i, 3] = 1.1 ** b[i]
+    return a[1] ** 0.5, b[2] ** a[1]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("first", "second"), [("int64", "float32"), ("int16", "float32"), ("int32", "float64"), ("uint8", "float32")])
+def test_a_power_is_the_librarys_or_the_ufuncs(first, second, target):
+    """NumPy's scalars call the C library where the result has the dtype of one of them, else np.power."""
+    a, b = f"np.arange(1, 40).astype(np.{first})", f"np.linspace(0.1, 2.7, 39).astype(np.{second})"
+    checked(powers, target, f"{a}, {b}, 1.7, np.zeros((39, 4))")
+
+
 @pytest.mark.parametrize(("dtype", "call"), [
-    ("float32", "np.exp(a[0])"), ("float32", "np.hypot(a[0], a[1])"), ("int16", "np.exp(a[0])"), ("int8", "np.sqrt(a[0])"),
+    ("float32", "np.power(a[0], a[1])"), ("int8", "np.exp(a[0])"), ("int8", "np.sqrt(a[0])"),
     ("uint8", "np.maximum(a[0], 300)"), ("int32", "np.isnan(a[0])"),
 ])
 def test_digits_of_numpys_narrow_code_are_refused(dtype, call, tmp_path):

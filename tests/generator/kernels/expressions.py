@@ -88,7 +88,7 @@ def number(scope: Scope, depth: int = 0) -> str:
         (5.0, lambda: f"({number(scope, inner)} {scope.r.choice('++-**')} {number(scope, inner)})"),
         (0.6, lambda: f"({number(scope, inner)} / {number(scope, inner)})"),
         (0.5, lambda: f"({number(scope, inner)} {scope.r.choice(('//', '%'))} {_divisor(scope, inner)})"),
-        (0.4, lambda: f"{number(scope, inner)} ** {scope.r.choice(('2', '2', '3', '0.5', '-1', '2.0', '0'))}"
+        (0.4, lambda: f"{number(scope, inner)} ** {scope.r.choice(('2', '2', '3', '0.5', '-1', '2.0', '0', '2.2', atom(scope)))}"
             if depth else atom(scope)),
         (0.6, lambda: f"{scope.r.choice(('min', 'max'))}({number(scope, inner)}, {number(scope, inner)})"),
         (0.8, lambda: f"({number(scope, inner)} if {condition(scope, inner)} else {number(scope, inner)})"),
@@ -99,7 +99,10 @@ def number(scope: Scope, depth: int = 0) -> str:
     )
 
 
-CASTS = ("np.float32", "np.float64", "np.int32", "np.int64", "np.uint8", "np.int8", "np.bool_", "bool")
+WIDE = ("1", "31", "2**63", "0x100000001b3", "0xcbf29ce484222325", "0x9E3779B97F4A7C15", "2**64 - 1", "0xFF")
+"""Numbers of uint64."""
+CASTS = ("np.float32", "np.float64", "np.int32", "np.int64", "np.uint8", "np.int8", "np.bool_", "bool",
+         "np.uint64", "np.uint64", "np.int16", "np.uint32")
 
 
 def _divisor(scope: Scope, depth: int) -> str:
@@ -113,7 +116,9 @@ def _function(scope: Scope, depth: int) -> str:
         f"math.exp(min({inside}, 5.0))", f"np.abs({inside})", f"np.exp(-abs({inside}))", f"math.hypot({inside}, 1.0)",
         f"np.maximum({inside}, {atom(scope)})", f"np.minimum({inside}, 1.0)", f"np.floor({inside})", f"math.tanh({inside})",
         f"np.fmax({atom(scope)}, {inside})", f"np.copysign({inside}, {atom(scope)})", f"np.ceil({inside})", f"np.arctan({inside})",
-        f"np.sign({inside})", f"math.log(abs({inside}) + 1.0)",
+        f"np.sign({inside})", f"math.log(abs({inside}) + 1.0)", f"np.sin({inside})", f"np.log({inside})", f"np.tanh({inside})",
+        f"np.log1p(np.abs({inside}))", f"np.arctan2({inside}, {atom(scope)})", f"np.hypot({atom(scope)}, {inside})",
+        f"np.log10(np.fabs({inside}) + 1)", f"np.cbrt({inside})", f"np.cos({inside})", f"np.exp({inside})",
     ))
 
 
@@ -142,6 +147,8 @@ def integer(scope: Scope, depth: int = 0) -> str:
     names = [*scope.of_number("int"), *(i.name for i in scope.indices)]
     if depth >= _DEEP or r.random() < 0.3:
         choices: list[Choice] = [(1.0, lambda: r.choice(("1", "2", "3", "5", "0", "-1", "255", "17")))]
+        if any(a.dtype == "uint64" for a in arrays):
+            choices.append((2.0, lambda: f"np.uint64({r.choice(WIDE)})"))
         if arrays:
             choices.append((3.0, lambda: element(scope, r.choice(arrays))))
         if names:

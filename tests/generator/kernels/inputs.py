@@ -213,7 +213,10 @@ def _draw_number(r: Random, param: Param, sizes: Mapping[str, int], *, plain: bo
         off = 0 if plain or r.random() < 0.85 else r.choice((-1, 1, -20))
         return _flavoured(r, sizes[param.of] + off, ("np.int64", "np.int32"), plain=plain)
     if param.number == "int":
-        return _flavoured(r, r.choice((0, 1, 2, 3, -1, 5, 9)), ("np.int64", "np.int32", "np.int16"), plain=plain)
+        value = r.choice((0, 1, 2, 3, -1, 5, 9))
+        if not plain and value > 0 and r.random() < 0.15:
+            return f"np.uint64({value * r.choice((1, 2**60 + 1))})"
+        return _flavoured(r, value, ("np.int64", "np.int32", "np.int16"), plain=plain)
     value = r.choice((0.0, 0.5, -1.5, 2.0, 0.1, 1e300)) if not plain else r.choice((0.5, -1.5, 2.0))
     return _flavoured(r, value, ("np.float64", "np.float32"), plain=plain)
 

@@ -11,14 +11,16 @@ from random import Random
 
 from tests.generator.kernels.columns import columns
 from tests.generator.kernels.expressions import number
+from tests.generator.kernels.hashes import hashes
 from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
 from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 from tests.generator.kernels.sweeps import sweeps
 
-OF, COLUMNS, SWEEPS, SERIES, FORMULAS = 8, 5, 3, 6, 7
-"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, `sweeps`, or `_formula`."""
+OF, COLUMNS, SWEEPS, SERIES, FORMULAS, HASHES = 8, 5, 3, 6, 7, 1
+"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, `sweeps`, `_formula`, or
+`hashes`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -38,6 +40,8 @@ def generate(seed: int) -> Kernel:
     r = Random(f"kernel {seed}")
     tame = r.random() < 0.45
     params = _params(r, tame=tame)
+    if seed % OF == HASHES and r.random() < 0.7:
+        params = tuple(replace(p, dtype="uint64") if p.is_array and not p.of and r.random() < 0.6 else p for p in params)
     arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
@@ -48,6 +52,8 @@ def generate(seed: int) -> Kernel:
         lines, wide = series(scope)
     elif seed % OF == FORMULAS:
         lines = _formula(scope)
+    elif seed % OF == HASHES:
+        lines = hashes(scope)
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]
@@ -65,6 +71,8 @@ def generate(seed: int) -> Kernel:
     params = tuple(Param(p.name, p.dims, p.dtype, p.number, p.of, p.name in written) for p in params)
     inputs = [draw_inputs(r, params, scope.deepest[0], None, wide=wide)]
     inputs += [draw_inputs(r, params, scope.deepest[0], inputs[0], tame=tame, wide=wide) for _ in range(SETS - 1)]
+    if seed % OF == HASHES:  # which wrap around, with warnings
+        inputs = [replace(one, mode="ignore") if r.random() < 0.5 else one for one in inputs]
     return Kernel(seed, source, tuple(_shortened(seed, inputs, defaults)))
 
 

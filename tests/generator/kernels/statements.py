@@ -42,6 +42,7 @@ def statement(scope: Scope) -> Lines:
         (0.0 if scope.tame else 0.6, lambda: wholes.selected(scope)),
         (0.5, lambda: helped(scope)),
         (0.15, lambda: swapped(scope)),
+        (0.3, lambda: unpacked(scope)),
         (0.0 if scope.tame else 0.25, lambda: refused_values(scope)),
     ]
     if scope.loops < 3:
@@ -110,6 +111,19 @@ def reduced(scope: Scope) -> Lines:
                 f"{name} {r.choice('+-|')}= {integer(scope, 2)}"]
     return [r.choice((f"{name} += {number(scope, 1)}", f"{name} = {name} * 0.5 + {number(scope, 1)}", f"{name} -= {number(scope, 2)}",
                       f"{name} = max({name}, {number(scope, 1)})", f"{name} = {number(scope, 1)} + {name}"))]
+
+
+def unpacked(scope: Scope) -> Lines:
+    """A row as numbers; one of another length now and then."""
+    r, pair = scope.r, scope.name("pair")
+    names = [scope.name("u"), scope.name("v")]
+    dim = r.choice([*scope.extents])
+    dtype = r.choice(("", ", np.int64", ", np.float32", ", np.uint64"))
+    lines = [f"{pair} = np.full(({scope.extent(dim)}, {'2' if r.random() < 0.9 else '3'}), 2{dtype})",
+             f"{pair}[{index(scope, dim)}, {r.choice('01')}] = {integer(scope, 1)}",
+             f"{', '.join(names)} = {pair}[{index(scope, dim)}]"]
+    scope.numbers.update(dict.fromkeys(names, "int" if "int" in dtype else "float"))
+    return lines
 
 
 def branched(scope: Scope) -> Lines:

@@ -13,7 +13,17 @@ import z3
 from pyflat.functions.records import RECORDS
 from pyflat.inspection.prove import EDGES, floats, ranges, theorems
 from pyflat.inspection.prove.bounds import Bounds
-from pyflat.inspection.prove.terms import _IDENTITIES, _MEANINGS, SORTS, Application, Terms, choice, computed, literal
+from pyflat.inspection.prove.terms import (
+    _IDENTITIES,
+    _MEANINGS,
+    SORTS,
+    Application,
+    Terms,
+    choice,
+    computed,
+    literal,
+    negation,
+)
 from pyflat.ir.nodes import Op, Param
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -250,6 +260,26 @@ def test_a_choice_is_made_once():
     assert choice(c, x, z3.If(d, z3.If(c, u, y), y)).eq(z3.If(c, x, y))
     assert choice(c, z3.BoolVal(True), z3.BoolVal(False)).eq(c)
     assert choice(c, x, z3.If(d, u, y)).eq(z3.If(c, x, z3.If(d, u, y)))
+    assert choice(c, z3.If(d, x, y), y).eq(z3.If(z3.And(c, d), x, y))
+    assert choice(c, d, z3.BoolVal(False)).eq(z3.And(c, d))
+
+
+def test_choices_mean_what_they_say():
+    rng = Random("choices")
+    conds, values = z3.Bools("c d e"), z3.BitVecs("x y u", 64)
+    for _ in range(60):
+        plain, made = [*values, *values], [*values, *values]
+        bools, made_bools = [*conds, z3.BoolVal(True), z3.BoolVal(False)], [*conds, z3.BoolVal(True), z3.BoolVal(False)]
+        for _ in range(8):
+            cond, a, b = rng.randrange(len(bools)), rng.randrange(len(plain)), rng.randrange(len(plain))
+            plain.append(z3.If(bools[cond], plain[a], plain[b]))
+            made.append(choice(made_bools[cond], made[a], made[b]))
+            p, q = rng.randrange(len(bools)), rng.randrange(len(bools))
+            bools.append(z3.If(bools[cond], bools[p], z3.Not(bools[q])))
+            made_bools.append(choice(made_bools[cond], made_bools[p], negation(made_bools[q])))
+        solver = z3.Solver()
+        solver.add(z3.Or(plain[-1] != made[-1], bools[-1] != made_bools[-1]))
+        assert solver.check() == z3.unsat
 
 
 def test_small_tables_have_the_values_of_their_rows():

@@ -13,11 +13,13 @@ from pyflat.ir.types import FLOAT, INT
 pytest.importorskip("z3")
 from pyflat.inspection import prove as proofs
 from tests.inspection.prove.test_prove import (
+    calendar_day,
     congruential,
     early,
     forms,
     found,
     looked_up,
+    newton,
     read_whole,
     root,
     squashed,
@@ -67,7 +69,7 @@ def branched(x, y):
     return z - 1.0 if z < y else y - z
 
 
-FUNCTIONS = (early, found, looked_up, root, squashed, whole, nested, counted, branched)
+FUNCTIONS = (early, found, looked_up, root, squashed, whole, nested, counted, branched, calendar_day, newton)
 SWAPPED = {"sub", "truediv", "lt", "le", "gt", "ge", "mod", "floordiv", "pow"}
 OTHER = {"add": "sub", "sub": "add", "lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "and": "or", "or": "and", "eq": "ne",
          "mul": "add"}

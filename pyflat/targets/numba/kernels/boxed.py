@@ -19,7 +19,7 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numba.kernels.frame import FAULTED, WARNED
+from pyflat.targets.numba.kernels.frame import FAULTED
 from pyflat.targets.numba.llvm import F64, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.python_objects import (
     ALIGNED,
@@ -87,20 +87,20 @@ class Given:
                 int(self.gaps), int(self.rows)]
 
 
-def boxed(machine: int, arguments: Sequence[Given], slots: int, numbers: Sequence[Kind], unused: int, *, watch: bool,
+def boxed(machine: int, arguments: Sequence[Given], slots: int, numbers: Sequence[Kind], unused: int, *, watch: int,
           release: bool, kept: object) -> Callable[..., Any] | None:
     """The kernel at an address as a function of its arguments and, behind them, the number of a call under way: gives
     the numbers of the result, alone or as a tuple. None in a Python that is laid out differently.
 
     unused   words that the kernel writes behind its results
-    watch    warnings are for the long way
+    watch    the bits of what the kernel gives that are for the long way, 0: none; then, flags of the processor are, too
     release  the kernel takes long, whatever the arrays are
     kept     what must live as long as the kernel
     """
     if not supported():
         return None
     head = {KERNEL: machine, ARGUMENTS: len(arguments), SLOTS: slots, RESULTS: len(numbers) + unused,
-            NUMBERS: len(numbers), WATCH: int(watch), RELEASE: int(release)}
+            NUMBERS: len(numbers), WATCH: watch, RELEASE: int(release)}
     words = [word for argument in arguments for word in argument.words()]
     return bound(_function(), head, [*words, *[KINDS[kind] for kind in numbers]],
                  (kept, [argument.object_ for argument in arguments]))
@@ -266,7 +266,7 @@ class _Writer(ObjectWriter):
         long = b.or_(self._is_set(self._word(RELEASE)),
                      b.icmp_unsigned(">=", self._load(self.all_bytes), i64(WORTH_RELEASING)))
         status, raised = self._without_gil(long, lambda: self._watched(kernel, context))
-        warned = b.or_(b.and_(status, i64(WARNED)), b.zext(raised, I64))
+        warned = b.or_(b.and_(status, self._word(WATCH)), b.zext(raised, I64))
         watched = b.select(self._is_set(self._word(WATCH)), warned, i64(0))
         return self._equal(b.or_(b.and_(status, i64(FAULTED)), watched), i64(0))
 

@@ -29,7 +29,7 @@ from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Op, Param
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
-from pyflat.targets.numba.kernels.frame import FAULTED, argument_slots, slot
+from pyflat.targets.numba.kernels.frame import FAULTED, WARNED, WRAPPED, argument_slots, slot
 from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
@@ -67,7 +67,7 @@ class KernelCode(KernelOperations):
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
-        for flag in (self.faulted, self.warned):
+        for flag in (self.faulted, self.warned, self.wrapped):
             b.store(ir.Constant(I1, 0), flag)
         self._declare_locals()
         self._read_arguments()
@@ -139,8 +139,9 @@ class KernelCode(KernelOperations):
                 number += 1
         self._write_kept(number)
         flags = b.zext(b.load(self.faulted, typ=I1), I64)
-        warned = b.zext(b.load(self.warned, typ=I1), I64)
-        b.ret(b.or_(flags, b.shl(warned, i64(1))))
+        for flag, bit in ((self.warned, WARNED), (self.wrapped, WRAPPED)):
+            flags = b.or_(flags, b.select(b.load(flag, typ=I1), i64(bit), i64(0)))
+        b.ret(flags)
 
     # --- control
     def _target(self, block: Any, params: Sequence[Value]) -> Target:

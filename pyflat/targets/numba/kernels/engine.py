@@ -23,7 +23,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
-from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, argument_slots
+from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
 from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
@@ -191,7 +191,7 @@ class NumbaKernel:
             raise met.errors[0]
         if status & FAULTED:
             return "fault", [], {}
-        if watch and (status & WARNED or raised and not careful):
+        if watch and (status & _watched() or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):][:len(self.returned)].tolist()
         return "done", self._numbers(results), {
@@ -207,9 +207,9 @@ class NumbaKernel:
         arguments = [self._given(name, value, name in saved) for name, value in given.items()]
         if None in arguments:
             return None
-        code = self.version(False)
+        code, watched = self.version(False), _watched() if watch else 0
         call = boxed(code.machine.address, [each for each in arguments if each is not None], len(self.slots),
-                     [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watch, release=release, kept=code)
+                     [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watched, release=release, kept=code)
         if call is None or not self._sites:
             return call
         return _Making(call, code.sites, self.returned)
@@ -246,6 +246,8 @@ class NumbaKernel:
                     block[number] = value.strides[slot.axis]
                 case _ if isinstance(value, float | np.floating):
                     floats[number] = value
+                case _ if isinstance(value, np.uint64):
+                    block[number] = value.astype(np.int64)  # the same bits
                 case _:
                     block[number] = value
         return block
@@ -260,6 +262,11 @@ class NumbaKernel:
 
     def inspect_asm(self) -> str:
         return "\n".join(code.machine.assembly() for code in self._versions.values())
+
+
+def _watched() -> int:
+    """Of what a kernel gives, in NumPy's error state of now: overflows of ints may be ignored alone."""
+    return WARNED if np.geterr()["over"] == "ignore" else WARNED | WRAPPED
 
 
 def layout_of(array: Any) -> str:

@@ -13,7 +13,8 @@ from pyflat.ir.memory import ArrayArgument
 from pyflat.targets.numba.kernels.places import CONTIGUOUS
 from pyflat.targets.numba.llvm import I64, POINTER, i64
 
-FAULTED, WARNED = 1, 2
+FAULTED, WARNED, WRAPPED = 1, 2, 4
+"""What a kernel gives: it has met a fault; something at which NumPy may warn; an overflow of uint64."""
 ENTRY = "pyflat_kernel"
 
 

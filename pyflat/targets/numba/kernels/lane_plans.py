@@ -30,7 +30,7 @@ from pyflat.targets.numba.library import library_function
 
 MOST_OPERATIONS = 400
 """In a loop that is written for three sorts of gangs."""
-_NO_LANES = frozenset({"alloc", "call", "routine", "ufunc", "gather", "lane_any"})
+_NO_LANES = frozenset({"alloc", "call", "routine", "ufunc", "narrow", "gather", "lane_any"})
 
 
 @dataclass(frozen=True, slots=True)

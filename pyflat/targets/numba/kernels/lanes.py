@@ -29,6 +29,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive
 from pyflat.targets.numba.llvm import I1, I32, I64, element_at, i64, suffix
+from pyflat.targets.numba.ops import wraps
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode
@@ -345,14 +346,18 @@ class Gang:
             return
         if op in self.code.removable:
             self.code.keep(lanes[op])
+        self._note(self.code.wrapped, wraps(self.e, op, args), mask)
         build = Builder()
         condition = fault_condition(build, op)
         if condition is None:
             return
         for each in build.block.ops:
             lanes[each] = self.code.value_of(self.e, each, [self.read(r, arg) for arg in each.args])
-        fault = self.read(r, condition).value
-        self.code.note(self.code.faulted, self.e.any(fault if mask is None else self.b.and_(mask, fault)))
+        self._note(self.code.faulted, self.read(r, condition).value, mask)
+
+    def _note(self, flag: Any, met: Any, mask: Any) -> None:
+        if met is not None:
+            self.code.note(flag, self.e.any(met if mask is None else self.b.and_(mask, met)))
 
     # --- memory
     def _address(self, op: Op) -> Any:

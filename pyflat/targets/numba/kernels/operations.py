@@ -24,7 +24,7 @@ from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Plac
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import write_routine
 from pyflat.targets.numba.llvm import F32, I1, I64, POINTER, counted, element_at, i64, stack
-from pyflat.targets.numba.ops import emit
+from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
 
 
@@ -63,6 +63,7 @@ class KernelOperations:
         """Arrays that are read: LLVM may know what was stored there."""
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
+        self.wrapped = stack(self.builder, I1)
         self.removable = set[Op]() if careful else removable(kernel.function)
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
@@ -132,9 +133,10 @@ class KernelOperations:
         if op in self.modest:
             return
         self.note(self.faulted, self._fault(op))
+        self.note(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
-        if not may_warn(op.opcode, op.kind):
+        if op.kind is not FLOAT or not may_warn(op.opcode, op.kind):
             return
         if self.careful or op in self.constant:
             self._watch(op, args)

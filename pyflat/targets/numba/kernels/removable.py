@@ -45,7 +45,7 @@ Demanded = frozenset[Value] | None
 
 def removable(fn: Function) -> set[Op]:
     """The float operations that may warn and that nothing surely keeps."""
-    ops = [op for op in all_ops(fn.body) if may_warn(op.opcode, op.kind)]
+    ops = [op for op in all_ops(fn.body) if op.kind is FLOAT and may_warn(op.opcode, op.kind)]
     if not ops:
         return set()
     search = _Search(fn)

@@ -58,7 +58,8 @@ class NumpyKernel:
         warned: list[str] = []
         how: Literal["call", "ignore"] = "call" if watch else "ignore"
         try:
-            with np.errstate(over=how, divide=how, invalid=how, under="ignore",
+            over = "ignore" if np.geterr()["over"] == "ignore" else how  # as generators of random numbers have it
+            with np.errstate(over=over, divide=how, invalid=how, under="ignore",
                              call=lambda kind, _: warned.append(kind)):
                 result = self.version(not careful)[0](*given)
         except array_lanes.Wraps:

@@ -21,7 +21,8 @@ from pyflat.targets.numpy.spelling import spelling
 
 Mask = str
 """The name of an array that says which lanes run, "None" for all of them."""
-_WITHIN = frozenset({"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather"})
+_WITHIN = frozenset({"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather",
+                     "u_shl", "u_shr", "u_div", "u_mod"})
 """Operations of ints that give one of 64 bits."""
 
 
@@ -57,6 +58,12 @@ class Operations(Writer):
                 self._load(op, varying)
             case "index":
                 self._index(op, mask)
+            case "u_add" | "u_sub" | "u_mul":
+                for arg in op.args:
+                    self.settle_view(arg)
+                reads = self.reads_of(op)
+                operands = ", ".join(map(self.plain, op.args))
+                self.define(op, f"uint64_lanes.{op.opcode}({operands}, {mask})", reads=reads)
             case "fitted":
                 if isinstance(op.args[0], Const) and _holds(op.attr("dtype"), int(op.args[0].value or 0)):
                     self._same_as(op, op.args[0])
@@ -287,7 +294,7 @@ class Operations(Writer):
             target = f"{array}[{', '.join(map(self.bare, places(op))) or '()'}]"
             value = self.bare(op.args[-1])
             self.settle_reads(op.attr("array"))
-            self.put(f"{target} = {value}")
+            self.put(f"{target} = {_as_element(value, op.attr('dtype'))}")
             return
         boxed = op in self.boxes.slices
         target = self._slice(op) if boxed else joined([self.bare(p) for p in places(op)])
@@ -314,7 +321,7 @@ class Operations(Writer):
         elif isinstance(fill, Const) and not fill.value and str(fill.value) != "-0.0":
             self.put(f"{name} = np.zeros({shape}{last})")
         else:
-            self.put(f"{name} = np.full({shape}, {self.bare(fill)}, {dtype})")
+            self.put(f"{name} = np.full({shape}, {_as_element(self.bare(fill), op.attr('dtype'))}, {dtype})")
 
     # --- calls of NumPy
     def _routine(self, op: Op) -> None:
@@ -352,6 +359,11 @@ class Operations(Writer):
             return ":" if count in length else f":{self.bare(count)}"
         first = self.operand(start, 12)
         return f"{first}:{first} + {self.operand(count, 13)}"
+
+
+def _as_element(text: str, dtype: str) -> str:
+    """A number as it is put into an array."""
+    return f"uint64_lanes.stored({text})" if dtype == "u8" else text
 
 
 def _is_one(value: Value) -> bool:

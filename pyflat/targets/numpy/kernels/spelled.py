@@ -15,7 +15,8 @@ _OPERATORS = {"add": ("+", 12), "sub": ("-", 12), "mul": ("*", 13), "truediv": (
               "mod": ("%", 13), "shl": ("<<", 11), "shr": (">>", 11), "and": ("&", 10), "xor": ("^", 9), "or": ("|", 8),
               "eq": ("==", 7), "ne": ("!=", 7), "lt": ("<", 7), "le": ("<=", 7), "gt": (">", 7), "ge": (">=", 7)}
 OPERATORS = frozenset(_OPERATORS)
-OWN = frozenset({"not", "neg", "invert", "rounded", "divide", "to_float", "exact_float", "abs"})
+OWN = frozenset({"not", "neg", "invert", "rounded", "narrow", "divide", "to_float", "exact_float", "abs", "u_shl",
+                 "u_shr", "u_div", "u_mod", "u_float"})
 """Operations that are written the same way for Python's numbers as for lanes, or by hand."""
 _CALL = re.compile(r"[\w.]+\((\{\d\}(, )?)+\)")
 Operand = Callable[[Value, int], str]
@@ -32,6 +33,11 @@ def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
             return f"s.inside({operand(op.args[0], 0)}, {operand(op.args[1], 0)}, None)", ATOM
         case "rounded":
             return f"s.narrowed({operand(op.args[0], 0)})", ATOM
+        case "u_shl" | "u_shr" | "u_div" | "u_mod" | "u_float":
+            return f"uint64_lanes.{op.opcode}({', '.join(operand(arg, 0) for arg in op.args)})", ATOM
+        case "narrow":
+            operands = ", ".join(operand(arg, 0) for arg in op.args)
+            return f'narrow_functions.called({operands}, function="{op.attr("function")}")', ATOM
         case "divide":
             return f"s.divide({operand(op.args[0], 0)}, {operand(op.args[1], 0)})", ATOM
         case "select" if not lanes:
@@ -70,6 +76,8 @@ def as_scalar(text: str, dtype: str) -> str:
         return text
     if dtype == "f4":
         return f"np.float64({text})"
+    if dtype == "u8":
+        return f"uint64_lanes.element({text})"
     return f"bool({text})" if dtype == "b1" else f"int({text})"
 
 

@@ -34,6 +34,8 @@ from pyflat.targets.numpy.kernels.spelled import as_scalar
 
 _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools import partial"),
             (r"\bnp\.", "import numpy as np"), (r"\blanes\.", "from pyflat.functions import lanes"),
+            (r"\buint64_lanes\.", "from pyflat.functions import uint64_lanes"),
+            (r"\bnarrow_functions\.", "from pyflat.functions import narrow_functions"),
             (r"\bs\.", "from pyflat.functions import array_lanes as s"),
             (r"\bOPERATIONS\[", "from pyflat.ir.ops import OPERATIONS"))
 
