@@ -120,8 +120,11 @@ def _machine(cpu: Processor) -> Any:
 
 @cache
 def _linker() -> Any:
+    """JITLink puts all sections of a module next to each other. LLVM's older linker asks for memory section by section;
+    where large arrays leave no room beside each other, 32 bits do not reach from one to the next, and it ends the
+    process."""
     _initialise()
-    return llvm.create_lljit_compiler(_machine(processor()))
+    return llvm.create_lljit_compiler(_machine(processor()), use_jit_link=sys.platform != "win32")
 
 
 _names = itertools.count()
