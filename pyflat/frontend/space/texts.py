@@ -71,8 +71,11 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
         return scalars.const_eval(s, lambda: format(convert(value.value), spec))
     if isinstance(value, Text) and not spec and conversion in ("", "s"):
         return value
-    if isinstance(value, ObjRef) and not text_errors.is_written_plainly(value.cls, object):
-        made = _by_class(s, value, spec, conversion, node)
+    if isinstance(value, ObjRef):
+        for name in _ASKED[conversion]:
+            s.guards.member(value.cls, name)
+        plainly = text_errors.is_written_plainly(value.cls, object)
+        made = None if plainly else _by_class(s, value, spec, conversion, node)
         if made is not None:
             return made
     if numeric_kind(value) is not None and spec.endswith("c") and not conversion:
@@ -88,7 +91,6 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
 def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst.CSTNode) -> Abstract | None:
     """The string that an object's class makes of it; None where that is unknown."""
     for name in _ASKED[conversion]:
-        s.guards.member(value.cls, name)
         if inspect.getattr_static(value.cls, name) is inspect.getattr_static(object, name):
             if name == "__format__" and spec:
                 raise s.raised(TypeError, node)

@@ -45,9 +45,6 @@ _COMPARE: dict[type, str] = {
     cst.GreaterThanEqual: "ge",
 }
 
-MAX_TEXTS = 32
-"""Strings that one f-string makes of known objects by lane; of more it makes one that is only good for raising."""
-
 
 def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
     """The abstract value of an expression; every kind of node that is not in the table is refused."""
