@@ -159,16 +159,16 @@ f.flat(xs)
         '''
 @pyflat.flatten
 def f(n):
-    return n if n <= 1 else f(n - 1) + f(n - 2)
+    return 1 + sum(f(k) for k in range(n))
 
 f.flat(ns)
 ''', '''
 @pyflat.flatten
 def f(n):
-    first, second = 0, 1
+    count = 1
     while n > 0:
-        first, second, n = second, first + second, n - 1
-    return first
+        count, n = 2 * count, n - 1
+    return count
 
 f.flat(ns)
 '''),
@@ -295,7 +295,7 @@ f.flat(xs)
         '''
 @pyflat.flatten
 def f(x):
-    return f"{x:.2f}"
+    return f"{x:.2f}".upper()
 
 f.flat(xs)
 ''', '''

@@ -829,7 +829,7 @@ def counted(a, b):
     return counts[0] * 100 + counts[1] * 10 + counts[2]
 
 
-@case(SECTION, "a list of several lengths as a result", FLOATS, code="flatten/result-kind")
+@case(SECTION, "a list of several lengths as a result", FLOATS)
 def several_lengths(x):
     return [v for v in (x, 1.0) if v > 0.0]
 
@@ -991,9 +991,30 @@ def fibonacci(n):
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 
 
-@case(SECTION, "recursion that branches, with lanes", (0, 1, 2, 5, 8), code="flatten/recursion")
+@case(SECTION, "recursion that branches, with lanes", (0, 1, 2, 5, 8))
 def two_calls(n):
     return fibonacci(n)
+
+
+def partitions(n):
+    return 1 + sum(partitions(k) for k in range(n))
+
+
+@case(SECTION, "recursion that depends on lanes, inside of a loop", (0, 1, 2, 5, 8), code="flatten/recursion")
+def calls_in_a_loop(n):
+    return partitions(n)
+
+
+@case(SECTION, "a class that the function defines", FINITE)
+def local_class(x):
+    class Rectangle:
+        def __init__(self, width):
+            self.width = width
+
+        def area(self, height=2.0):
+            return self.width * height
+
+    return Rectangle(x).area()
 
 
 def polar(x):
@@ -1261,7 +1282,7 @@ def digits_of(n):
     return total, len(text), text == text[::-1], hex(n).count("1"), "3" in text, int(text[-1])
 
 
-@case(SECTION, "strings made from lanes", FLOATS, code="flatten/unsupported-expression")
+@case(SECTION, "digits of a float", FLOATS, code="flatten/unsupported-expression")
 def formatted(x):
     return len(f"{x}")
 
@@ -1341,6 +1362,22 @@ def by_any_name(x, name):
     return x * len(name)
 
 
-@case(SECTION, "strings made of numbers as results", FLOATS, code="flatten/result-kind")
-def digits(x):
-    return f"{x:.2f}"
+@case(SECTION, "strings made from lanes as results: f-strings, `format`, `%`, `+`, `*`, `join`, `str`, `chr`", INTS)
+def digits(n):
+    if n == 1:
+        return "1 apple"
+    return f"{n} apples, {n / 7:.2f} a day" + "!" * n
+
+
+@case(SECTION, "a string that gets longer in a loop, as a result", INTS)
+def in_binary(n):
+    bits = ""
+    while n > 0:
+        bits = str(n % 2) + bits
+        n //= 2
+    return bits
+
+
+@case(SECTION, "methods of strings made from lanes", INTS, code="flatten/result-kind")
+def upper_case(n):
+    return f"{n:x}".upper()

@@ -310,7 +310,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("the left operand is asked first", "_by_method", "asked.reverse()", "pass"),
          ("!= without a method of its own is ==", "_answer", "found is not None and rule.opposite", "False"),
          tests="programs/test_adversary_objects.py"),
-    *_of("specialise", "frontend/space/texts.py",
+    *_of("specialise", "frontend/space/text_errors.py",
          ("writing a text raises nothing", "_tried", "return type(error)", "return None"),
          tests="programs/test_adversary_objects.py"),
     *_of("specialise", "frontend/space/enums.py",

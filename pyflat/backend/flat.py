@@ -20,7 +20,7 @@ from pyflat.ir.interp import LaneResult, run
 from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, flat_values
 from pyflat.ir.print import format_function
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, rebuild
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.ir.validate import validate
@@ -232,7 +232,7 @@ def _paths(shape: Shape, prefix: str) -> Iterator[str]:
                 else:
                     part = f"{prefix}[{position}]"
                 yield from _paths(item, part)
-        case Labels():
+        case Labels() | Texts() | Ragged():
             yield prefix
         case Maybe():
             yield from _paths(shape.inner, prefix)

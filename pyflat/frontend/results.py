@@ -19,14 +19,16 @@ The call puts them where the original would have put them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
 
 import numpy as np
 
 from pyflat.errors import refuse
+from pyflat.frontend import result_lists, result_texts
 from pyflat.frontend.library import dates
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -71,12 +73,18 @@ from pyflat.ir.shape import (
     Leaf,
     Maybe,
     Path,
+    Ragged,
     Record,
     Shape,
+    Texts,
     is_same_object,
+    is_text,
     written_class,
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, VOID, Kind, join_kinds
+
+MAX_PLACES = 256
+"""Items of a result that is a list of several lengths."""
 
 
 @dataclass(slots=True)
@@ -158,8 +166,8 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
     if len(some) == len(options) or not some:
         return _of_options(s, options)
     shape = _of_options(s, some)
-    if isinstance(shape, Labels):
-        return Labels((*shape.table, None))
+    if isinstance(shape, Labels | Texts):
+        return replace(shape, table=(*shape.table, None))
     return Maybe(shape) if s.none else shape
 
 
@@ -180,6 +188,14 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         for kind in kinds[1:]:
             joined = join_kinds(joined, kind)
         return Leaf(joined)
+    present = [v for v, _ in options if v is not UNBOUND]
+    grown = result_texts.grown_shape(present)
+    if grown is not None:
+        return grown
+    lists = [result_lists.places_of(v, state) for v, state in options]
+    ragged = any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options)
+    if lists and None not in lists and (ragged or len({len(places or ()) for places in lists}) > 1):
+        return _ragged(s, [(places or (), state) for places, (_, state) in zip(lists, options, strict=True)])
     records = [(p, state) for p, state in ((parts_of(v, state), state) for v, state in options) if p is not None]
     if records:
         return _record(s, records)
@@ -189,10 +205,12 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         return Fixed(known)
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
+    if all(isinstance(v, Static) and _is_label(v.value) or result_texts.is_known(v) for v in present):
+        return result_texts.shape(present)
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
-    if any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options):
-        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane",
-                       help="return numbers that are made of it, or a list of one length that is filled up")
+    if ragged:
+        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane, and "
+                       "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 
@@ -228,6 +246,18 @@ def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
     return Record(first.cls, first.names, items)
 
 
+def _ragged(s: Evaluator, lists: Sequence[tuple[Sequence[Abstract], State]]) -> Shape:
+    """A list of several lengths: at each place what one of them may have there."""
+    longest = max(len(places) for places, _ in lists)
+    if longest > MAX_PLACES:
+        raise s.refuse("flatten/result-kind", f"the function returns a list of up to {longest} items, whose length "
+                       "differs from lane to lane", help="return numbers that are made of it")
+    columns = [[(places[k], state) for places, state in lists if k < len(places)] for k in range(longest)]
+    some = [[(item, state) for value, state in column for item in alternatives(value) if item is not UNBOUND]
+            for column in columns]
+    return Ragged(tuple(_shape(s, column) for column in some if column))
+
+
 def _check_keys(s: Evaluator, records: Sequence[_Parts]) -> None:
     """A dict of arrays has the same keys in all lanes, and they are strings."""
     dicts = [p.names for p in records if p.cls is dict]
@@ -254,6 +284,12 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
         out += [_emit(edge, "select", value.cond, a, b) for a, b in zip(first, second, strict=True)]
         return
     match shape:
+        case Texts() | Record() if is_text(shape):
+            made = result_texts.leaves(shape, value, functools.partial(_emit, edge))
+            if made is None:
+                _wrong(s, edge, where, value, shape, out)
+            else:
+                out += made
         case Leaf():
             kind = numeric_kind(value)
             if kind is None or isinstance(value, Static) and not _holds(shape.kind, value.value):
@@ -280,11 +316,31 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(const(code))
+        case Ragged():
+            _ragged_leaves(s, edge, where, value, shape, out)
         case Maybe() if _is_none(value):
             out += [*map(undefined, kinds_of(shape.inner)), TRUE]
         case Maybe():
             _leaves(s, edge, where, value, shape.inner, out)
             out.append(FALSE)
+
+
+def _ragged_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Ragged, out: list[Value]
+                   ) -> None:
+    """That the lane has a list of its own, and for each place whether it has an item there, and the item."""
+    if result_lists.places_of(value, edge.state) is None:
+        _wrong(s, edge, where, value, shape, out)
+        return
+    out.append(const(0))
+    found = [(here, item) for here, item in result_lists.items_of(value, edge.state, functools.partial(_emit, edge))
+             if item is not UNBOUND]
+    for place, inner in enumerate(shape.items):
+        here, item = found[place] if place < len(found) else (FALSE, UNBOUND)
+        out.append(here)
+        if here is FALSE:
+            out += map(undefined, kinds_of(inner))
+        else:
+            _leaves(s, edge, where if here is TRUE else _emit(edge, "and", where, here), item, inner, out)
 
 
 def _complex_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Record, out: list[Value]
@@ -348,6 +404,10 @@ def kinds_of(shape: Shape) -> list[Kind]:
             return [k for item in shape.items for k in kinds_of(item)]
         case Labels():
             return [INT]
+        case Texts():
+            return [INT, *shape.numbers]
+        case Ragged():
+            return [INT, *(kind for item in shape.items for kind in (BOOL, *kinds_of(item)))]
         case Maybe():
             return [*kinds_of(shape.inner), BOOL]
         case Fixed():
@@ -372,7 +432,7 @@ def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
         return args[2]
     if opcode == "select" and isinstance(args[2], Const) and args[2].value is None:
         return args[1]
-    kinds = {"and": BOOL, "lt": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT}
+    kinds = {"and": BOOL, "lt": BOOL, "not": BOOL, "select": args[-1].kind, "to_int": INT, "add": INT}
     op = Op(opcode, args, kinds.get(opcode, FLOAT))
     edge.block.ops.append(op)
     return op

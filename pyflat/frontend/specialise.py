@@ -31,7 +31,7 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape, UnknownWordsError
+from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, UnknownWordsError
 from pyflat.ir.types import INT, Kind
 
 MAX_OPS = 400_000
@@ -252,7 +252,7 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
         case Labels():
             params.append(Param(INT, name))
             return params[-1]
-        case Maybe():
+        case Maybe() | Texts() | Ragged():
             raise InternalError(f"not an argument: {shape!r}")
 
 

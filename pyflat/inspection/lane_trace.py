@@ -27,13 +27,13 @@ from pyflat.inspection.tracing import Store, Trace, trace
 from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.nodes import Block, Function, Op, walk
-from pyflat.ir.shape import Labels, Maybe, Shape, rebuild
+from pyflat.ir.shape import Labels, Maybe, Ragged, Shape, is_text, rebuild
 from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, fast_passes, flatten, specialised
 from pyflat.runtime.faults import LaneError, lane_index
 from pyflat.runtime.float32_reference import Float32Lanes
-from pyflat.runtime.labels import none_ranges
+from pyflat.runtime.labels import with_open_tables, without_unread
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
@@ -127,10 +127,10 @@ def trace_lane(
 ) -> LaneTrace:
     """One lane of a call. `lane` may be left out where there is one lane only. IndexError for a lane that is not."""
     ready = caller.ready(args, kwargs, options)
-    context, built = ready.context, ready.built
+    context, built, result = ready.context, ready.built, with_open_tables(ready.built.result)
     lanes, options = context.lanes, context.options
     flat = _flat_index(lane, lanes)
-    replay = Replay(context, built.result)
+    replay = Replay(context, result)
     row = replay.row(flat)
     if pdb:
         _debug(replay, row)
@@ -140,8 +140,8 @@ def trace_lane(
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
     narrow = ready.reference
-    wanted = expected(traced, built.result) if narrow is None else _float32_values(narrow, row)
-    as_wanted = partial(_same_leaves, built.result, wanted)
+    wanted = expected(traced, result) if narrow is None else _float32_values(narrow, row)
+    as_wanted = partial(_same_leaves, result, wanted)
     runs = list(_stages(spec.function, lanes, flat, as_wanted, trips, fast_passes(options)))
     stages = [stage for stage, _ in runs]
     stages.append(_engine(built, lanes, flat, options.target, as_wanted))
@@ -149,7 +149,7 @@ def trace_lane(
     steps = tuple(_paired(traced.stores, shown, narrow is not None))
     name, place = caller.callee.function.__qualname__, lane_index(flat, lanes.shape)
     leaves = stages[-1].leaves
-    value = "" if leaves is None else _returned(built.result, leaves)
+    value = "" if leaves is None else _returned(result, leaves)
     return LaneTrace(name, place, replay.shown(row), steps, _ending(traced), tuple(stages), value)
 
 
@@ -263,8 +263,8 @@ def _same_leaves(shape: Shape, wanted: Sequence[Any] | None, values: Sequence[An
     """Whether a lane gives what is wanted; None: it fails. Where it is None, nothing reads the other leaves."""
     if wanted is None or values is None:
         return wanted is values
-    unread = {k for _, first, flag in none_ranges(shape) if wanted[flag] for k in range(first, flag)}
-    return all(same(a, b) for k, (a, b) in enumerate(zip(wanted, values, strict=True)) if k not in unread)
+    pairs = [without_unread(shape, [np.array([value]) for value in row]) for row in (wanted, values)]
+    return all(same(a.item(), b.item()) for a, b in zip(*pairs, strict=True))
 
 
 def _engine(
@@ -334,7 +334,7 @@ def _short(value: Any) -> str:
 
 def _returned(shape: Shape, values: tuple[Any, ...]) -> str:
     """What a twin gives: objects, else its leaves."""
-    if isinstance(shape, Labels | Maybe):
+    if isinstance(shape, Labels | Ragged | Maybe) or is_text(shape):
         return repr(rebuild(shape, iter(values)))
     return repr(values[0]) if len(values) == 1 else repr(values)
 

@@ -23,7 +23,7 @@ from pyflat.runtime.arrays import Array, Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.faults import lane_index
-from pyflat.runtime.labels import without_unread
+from pyflat.runtime.labels import with_open_tables, without_unread
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
@@ -112,14 +112,15 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
     for mask in (suspect, lanes.suspect):
         if mask is not None:
             settled |= mask
-    replay = Replay(context, built.result)
+    result = with_open_tables(built.result)
+    replay = Replay(context, result)
     original = replay.original()
-    wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(built.result)]
+    wanted: list[Array] = [np.zeros(lanes.count, dtypes(call.floats)[leaf.kind]) for leaf in leaves(result)]
     fast = options.math == "fast" and narrow is None
     raising = np.zeros(lanes.count, np.bool_)
     for lane, row in replay.rows(~settled):
         try:
-            values = fit(original(row), built.result) if narrow is None else narrow.values(row)
+            values = fit(original(row), result) if narrow is None else narrow.values(row)
             for array, number in zip(wanted, values, strict=True):
                 array[lane] = number
         except Exception:  # noqa: BLE001 - the twin has a value here, and the original an exception
@@ -127,7 +128,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
             if not fast:
                 break
     off = None
-    arrays, wanted = without_unread(built.result, arrays), without_unread(built.result, wanted)
+    arrays, wanted = without_unread(result, arrays), without_unread(result, wanted)
     if fast:
         off = _distance(arrays, wanted, ~settled, raising, lanes)
         flat = flatten(caller.callee.function, ready.arguments, options, engine=True).flat

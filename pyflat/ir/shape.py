@@ -8,6 +8,10 @@
     UNSIGNED                                     a result only: an int of [0, 2**64)
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
+    Texts((Template("{} apples", ...), None), (INT,))   a result only: by lane a text that is made from numbers of the
+                                                 lane, or an object; leaves: a position, and the numbers of all texts
+    Ragged((Leaf(INT), Leaf(INT)))               a result only: a list of up to two ints; leaves: 0, and for each place
+                                                 whether the list has it, and the item
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
 """
 
@@ -15,8 +19,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -77,6 +82,84 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Hole:
+    """A place of a text: the `place`-th number of this kind, and what is written for it: "number" the number itself,
+    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`."""
+
+    kind: Kind
+    place: int
+    how: str = "number"
+    what: Any = None
+
+    def written(self, numbers: Sequence[Any]) -> Sequence[Any]:
+        """What stands there, for the numbers of several lanes."""
+        match self.how:
+            case "character":
+                return [chr(number) if 0 <= number <= sys.maxunicode else "" for number in numbers]
+            case "word":
+                return [self.what[number] for number in numbers]
+            case "times":
+                return [self.what * number for number in numbers]
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with holes, as `str.format` takes it."""
+
+    text: str
+    holes: tuple[Hole, ...]
+
+    def made(self, numbers: Callable[[Hole], Sequence[Any]], count: int) -> Iterator[str]:
+        """The texts of `count` lanes, of which `numbers` gives those of a hole."""
+        columns = [hole.written(numbers(hole)) for hole in self.holes]
+        return map(self.text.format, *columns) if columns else iter([self.text.format()] * count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """By lane an object of `table`, or the text that a Template there makes of the lane's numbers. The first leaf is
+    the position in the table, the others are numbers of the kinds `numbers`, those of one kind next to each other."""
+
+    table: Sequence[Any]
+    numbers: tuple[Kind, ...]
+
+    def leaf(self, hole: Hole) -> int:
+        """The leaf that a hole is filled from."""
+        return 1 + self.numbers.index(hole.kind) + hole.place
+
+    def code(self, value: object) -> int | None:
+        """The position of an object that is no text with holes."""
+        return Labels(self.table).code(value)
+
+    def objects(self, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
+                ) -> np.ndarray[Any, Any]:
+        """What each lane has; None in lanes that are not `wanted`."""
+        codes = parts[0]
+        found = np.empty(len(codes), object)
+        for code in np.unique(codes if wanted is None else codes[wanted]).tolist():
+            here = codes == code if wanted is None else (codes == code) & wanted
+            lanes, item = np.flatnonzero(here), self.table[code]
+            if isinstance(item, Template):
+                made = item.made(lambda hole, at=lanes: parts[self.leaf(hole)][at].tolist(), len(lanes))  # type: ignore[misc]
+                found[lanes] = list(made)
+            else:
+                for lane in lanes:
+                    found[lane] = item
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """By lane a list of some of these items, as Python objects. The first leaf is 0, or in a lane that the original has
+    run the position of its list in `table`, counted from 1; each item has a leaf before it that says if it is there."""
+
+    items: tuple[Shape, ...]
+    table: Sequence[Any] = ()
+
+
+
+@dataclass(frozen=True, slots=True)
 class Maybe:
     """`inner`, or None: where the last leaf is true."""
 
@@ -116,7 +199,7 @@ def is_same_object(a: object, b: object) -> bool:
         return False
 
 
-Shape = Leaf | Fixed | Record | Labels | Maybe
+Shape = Leaf | Fixed | Record | Labels | Texts | Ragged | Maybe
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
@@ -136,6 +219,13 @@ def leaves(shape: Shape) -> Iterator[Leaf]:
                 yield from leaves(item)
         case Labels():
             yield Leaf(INT)
+        case Texts():
+            yield from map(Leaf, (INT, *shape.numbers))
+        case Ragged():
+            yield Leaf(INT)
+            for item in shape.items:
+                yield Leaf(BOOL)
+                yield from leaves(item)
         case Maybe():
             yield from leaves(shape.inner)
             yield Leaf(BOOL)
@@ -170,9 +260,70 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
             return make_record(shape.cls, shape.names, [rebuild(item, values) for item in shape.items])
         case Labels():
             return shape.table[next(values)]
+        case Texts():
+            row = [next(values) for _ in leaves(shape)]
+            item = shape.table[row[0]]
+            return next(item.made(lambda hole: [row[shape.leaf(hole)]], 1)) if isinstance(item, Template) else item
+        case Ragged():
+            code = next(values)
+            found = [(next(values), rebuild(item, values)) for item in shape.items]
+            return shape.table[code - 1] if code else [item for here, item in found if here]
         case Maybe():
             inner = rebuild(shape.inner, values)
             return None if next(values) else inner
+
+
+def is_text(shape: Shape) -> bool:
+    """A string that is made of lane values."""
+    return isinstance(shape, Texts) or isinstance(shape, Record) and shape.cls is str
+
+
+def objects(shape: Shape, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None = None
+            ) -> np.ndarray[Any, Any]:
+    """What each lane has as Python objects; None in lanes that are not `wanted`."""
+    if isinstance(shape, Texts):
+        return shape.objects(parts, wanted)
+    found = np.empty(len(parts[0]), object)
+    if isinstance(shape, Ragged):
+        return _lists(shape, parts, wanted)
+    if isinstance(shape, Leaf):
+        found[:] = parts[0].tolist()
+        return found
+    if isinstance(shape, Record) and shape.cls is str:
+        found[:] = ["".join(pieces or ()) for pieces in objects(shape.items[0], parts, wanted)]
+        return found
+    for lane, row in enumerate(zip(*(part.tolist() for part in parts), strict=True)):
+        if wanted is None or wanted[lane]:
+            found[lane] = rebuild(shape, iter(row))
+    return found
+
+
+def _lists(shape: Ragged, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndarray[Any, Any] | None
+           ) -> np.ndarray[Any, Any]:
+    """The list of each lane, place by place: of few lanes that have it, as most places are."""
+    codes, at = parts[0], 1
+    found = np.empty(len(codes), object)
+    for lane, code in enumerate(codes.tolist()):
+        found[lane] = list(shape.table[code - 1]) if code and (wanted is None or wanted[lane]) else []
+    for item in shape.items:
+        size = sum(1 for _ in leaves(item))
+        here = parts[at].astype(bool) & (codes == 0)
+        lanes = np.flatnonzero(here if wanted is None else here & wanted)
+        if lanes.size:
+            items = objects(item, [part[lanes] for part in parts[at + 1:at + 1 + size]])
+            for lane, value in zip(lanes.tolist(), items, strict=True):
+                found[lane].append(value)
+        at += 1 + size
+    if wanted is not None:
+        found[~wanted] = None
+    return found
+
+
+def made(shape: Shape, *parts: Any) -> Any:
+    """What one lane has, or each lane of arrays."""
+    columns = np.broadcast_arrays(*parts)
+    found = objects(shape, [column.reshape(-1) for column in columns])
+    return found.reshape(columns[0].shape) if columns[0].ndim else found[0]
 
 
 def holds_only_floats(shape: Shape) -> bool:
@@ -182,7 +333,7 @@ def holds_only_floats(shape: Shape) -> bool:
             return all(map(holds_only_floats, shape.items))
         case Leaf():
             return shape.kind is FLOAT
-        case Labels():
+        case Labels() | Texts() | Ragged():
             return False
         case Maybe():
             return holds_only_floats(shape.inner)
@@ -239,6 +390,8 @@ def put_at(arguments: Mapping[str, Any], path: Path, item: Any) -> None:
 def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     if cls in (tuple, list):
         return cls(items)
+    if cls is str:
+        return "".join(items[0])
     if cls is np.ndarray:
         return stacked(items, tuple(map(int, names)))
     if cls in DATES:

@@ -14,10 +14,24 @@ import numpy.typing as npt
 from pyflat.errors import InternalError, refuse
 from pyflat.functions.stacking import DATES, date_lanes
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, make_record, record_of
+from pyflat.ir.shape import (
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Ragged,
+    Record,
+    Shape,
+    Texts,
+    is_text,
+    leaves,
+    make_record,
+    objects,
+    record_of,
+)
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
-from pyflat.runtime.labels import PLAIN, Codes, Form, of_codes, with_none
+from pyflat.runtime.labels import PLAIN, Codes, Form, as_labels, of_codes, with_none
 from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
@@ -171,6 +185,10 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
             return _complex([next(source) for _ in shape.items], lanes)
         case Labels():
             return _labels(shape, next(source), lanes, failed)
+        case Ragged():
+            return _lists(shape, [next(source) for _ in leaves(shape)], lanes, failed)
+        case Texts() | Record() if is_text(shape):
+            return _labels(*as_labels(shape, [next(source) for _ in leaves(shape)], failed), lanes, failed)
         case Maybe():
             return _maybe(shape, source, lanes, failed)
         case Record() if shape.cls is np.uint64:
@@ -187,6 +205,15 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
         case Fixed():
             return _constant(shape.value, lanes, failed, out)
     raise InternalError(f"not a shape: {shape!r}")
+
+
+def _lists(shape: Ragged, parts: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    """The lists as objects; None in failing lanes."""
+    wanted = np.ones(len(parts[0]), np.bool_)
+    if failed is not None:
+        wanted[failed] = False
+    found = objects(shape, parts, wanted)
+    return found[0] if lanes.scalars else lanes.shaped(found)
 
 
 def _labels(shape: Labels, codes: Array, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:

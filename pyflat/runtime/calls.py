@@ -19,8 +19,10 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
+    Texts,
     Written,
     item_at,
     put_at,
@@ -329,7 +331,7 @@ def _kinds(shape: Shape) -> tuple[int, int]:
     match shape:
         case Leaf():
             return (1, 0) if shape.kind is FLOAT else (0, 1)
-        case Labels():
+        case Labels() | Texts() | Ragged():
             return (0, 1)
         case Maybe():
             return _kinds(shape.inner)

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.errors import FlattenError, refuse
+from pyflat.errors import FlattenError, InternalError, refuse
 from pyflat.functions import locks
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
 from pyflat.runtime.bad_arguments import as_argument_error
 from pyflat.runtime.float32_reference import Float32Reference
 from pyflat.targets import target as targets
@@ -459,6 +459,8 @@ def shape_key(shape: Shape) -> Hashable:
             return shape.cls, shape.names, tuple(map(shape_key, shape.items))
         case Labels():
             return "labels", static_key(tuple(shape.table))
+        case Texts() | Ragged():
+            raise InternalError(f"not an argument: {shape!r}")
         case Maybe():
             return "maybe", shape_key(shape.inner)
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 import enum
 import itertools
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +31,14 @@ from pyflat.ir.shape import (
     COMPLEX,
     REAL_OR_COMPLEX,
     Fixed,
+    Hole,
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
+    Texts,
     leaves,
     rebuild,
     record_of,
@@ -394,6 +398,9 @@ def _scatter(
         codes = np.array([joined.code(item) for item in (shape.table if isinstance(shape, Labels) else (None,))])
         next(arrays)[where] = codes.take(next(source)) if isinstance(shape, Labels) else codes[0]
         return []
+    if isinstance(joined, Texts):
+        _scatter_texts(shape, source, joined, [next(arrays) for _ in leaves(joined)], where)
+        return []
     if isinstance(joined, Maybe):
         return _scatter_maybe(shape, source, joined, arrays, where)
     if isinstance(joined, Record) and joined.cls is complex:
@@ -404,6 +411,18 @@ def _scatter(
             masks += _scatter(item, source, part, arrays, where)
         return masks
     return []
+
+
+def _scatter_texts(
+    shape: Shape, source: Iterator[Array], joined: Texts, arrays: Sequence[Array], where: npt.NDArray[np.intp]
+) -> None:
+    """Texts and objects of a group, whose numbers have the places that their holes have in all groups."""
+    table = shape.table if isinstance(shape, Labels | Texts) else (None,)
+    codes = np.array([joined.code(item) for item in table])
+    arrays[0][where] = codes.take(next(source)) if isinstance(shape, Labels | Texts) else codes[0]
+    numbers = shape.numbers if isinstance(shape, Texts) else ()
+    for place, kind in enumerate(numbers):
+        arrays[joined.leaf(Hole(kind, place - numbers.index(kind)))][where] = next(source)
 
 
 def _scatter_maybe(
@@ -449,11 +468,13 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
     some = [(shown, shape) for shown, shape in results if not _is_none(shape)]
     if any(isinstance(shape, Maybe) for _, shape in some) or some and len(some) < len(results):
         inner = _join([(shown, shape.inner if isinstance(shape, Maybe) else shape) for shown, shape in some])
-        if isinstance(inner, Labels):
-            return inner if inner.code(None) is not None else Labels((*inner.table, None))
+        if isinstance(inner, Labels | Texts):
+            return inner if inner.code(None) is not None else replace(inner, table=(*inner.table, None))
         return Maybe(inner)
     if all(isinstance(shape, Labels) for _, shape in results):
         return _joined_labels([shape for _, shape in results if isinstance(shape, Labels)])
+    if all(isinstance(shape, Labels | Texts) for _, shape in results):
+        return _joined_texts([shape for _, shape in results if isinstance(shape, Labels | Texts)])
     (_, first), *rest = results
     if all(shape == first and not isinstance(first, Fixed) for _, shape in rest):
         return first
@@ -479,6 +500,14 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
     message = f"the result is {_in_words(one[1])} for {one[0]} and {_in_words(other[1])} for {other[0]}"
     raise refuse("flatten/mixed-join", message, why="one array holds the results of all groups",
                  help="call the twin once for each of these values")
+
+
+def _joined_texts(shapes: Sequence[Labels | Texts]) -> Texts:
+    """The texts of all groups, with as many numbers of a kind as one of them has."""
+    most = Counter[Kind]()
+    for shape in shapes:
+        most |= Counter(shape.numbers if isinstance(shape, Texts) else ())
+    return Texts(_joined_labels([Labels(shape.table) for shape in shapes]).table, tuple(most.elements()))
 
 
 def _joined_labels(shapes: Sequence[Labels]) -> Labels:
@@ -535,6 +564,10 @@ def _in_words(shape: Shape) -> str:
             return text if len(text) <= 40 else text[:37] + "..."
         case Labels():
             return f"one of {len(shape.table)} objects"
+        case Texts():
+            return "a text"
+        case Ragged():
+            return "a list"
         case Maybe():
             return f"{_in_words(shape.inner)} or None"
     return f"a {shape.cls.__name__} of {len(shape.items)}"

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 import pyflat
+from pyflat.errors import InternalError
 from pyflat.frontend.state import manifest
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.manifest import NotKept, Trace
@@ -41,11 +42,15 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.shape import (
     OTHER_WORD,
     Fixed,
+    Hole,
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
+    Template,
+    Texts,
     Written,
     written_class,
 )
@@ -63,7 +68,8 @@ _log = logging.getLogger("pyflat.cache")
 
 FORMAT = "pyflat twin 1"
 _NOT_IN_KEY = ("cache", "inject", "parallel")
-_CLASSES: dict[str, type] = {cls.__name__: cls for cls in (tuple, list, dict, complex, np.ndarray, np.uint64, *DATES)}
+_KNOWN = (tuple, list, dict, str, complex, np.ndarray, np.uint64, *DATES)
+_CLASSES: dict[str, type] = {cls.__name__: cls for cls in _KNOWN}
 
 
 def applies(options: Options) -> bool:
@@ -225,6 +231,8 @@ def _meet_shape(trace: Trace, shape: Shape) -> None:
         case Maybe():
             trace.say("maybe")
             _meet_shape(trace, shape.inner)
+        case Texts() | Ragged():
+            raise InternalError(f"not an argument: {shape!r}")
         case Labels():
             trace.say("labels", len(shape.table))
             for item in shape.table:
@@ -251,6 +259,10 @@ def _encoded(trace: Trace, shape: Shape) -> list[Any]:
             return ["maybe", _encoded(trace, shape.inner)]
         case Labels():
             return ["labels", [_encoded_value(trace, item) for item in shape.table]]
+        case Ragged():
+            return ["ragged", [_encoded(trace, item) for item in shape.items]]
+        case Texts():
+            return ["texts", [_encoded_text(trace, item) for item in shape.table], [k.value for k in shape.numbers]]
         case Record():
             items = [_encoded(trace, item) for item in shape.items]
             if issubclass(shape.cls, Written):
@@ -269,6 +281,10 @@ def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:
             return Maybe(_decoded(trace, inner))
         case "labels", items:
             return Labels(tuple(_decoded_value(trace, item) for item in items))
+        case "ragged", items:
+            return Ragged(tuple(_decoded(trace, item) for item in items))
+        case "texts", items, numbers:
+            return Texts(tuple(_decoded_text(trace, item) for item in items), tuple(map(Kind, numbers)))
         case "written", paths, items:
             cls: type = written_class(tuple(map(tuple, paths)))
             return Record(cls, cls._fields, tuple(_decoded(trace, item) for item in items))  # type: ignore[attr-defined]
@@ -276,6 +292,20 @@ def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:
             found = _CLASSES[cls] if isinstance(cls, str) else trace.objects[cls]
             return Record(found, tuple(names), tuple(_decoded(trace, item) for item in items))
     raise ValueError(data)
+
+
+def _encoded_text(trace: Trace, item: Any) -> list[Any]:
+    if not isinstance(item, Template):
+        return _encoded_value(trace, item)
+    return ["template", item.text, [[hole.kind.value, hole.place, hole.how, hole.what] for hole in item.holes]]
+
+
+def _decoded_text(trace: Trace, data: Sequence[Any]) -> Any:
+    if data[0] != "template":
+        return _decoded_value(trace, data)
+    holes = [Hole(Kind(kind), place, how, tuple(what) if isinstance(what, list) else what)
+             for kind, place, how, what in data[2]]
+    return Template(data[1], tuple(holes))
 
 
 def _encoded_value(trace: Trace, value: Any) -> list[Any]:

@@ -12,7 +12,7 @@ objects. A call with Python's numbers gives the object itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,20 @@ import numpy.typing as npt
 
 from pyflat.errors import refuse
 from pyflat.functions.stacking import DATES
-from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape, holds_only_floats, leaves, rebuild
+from pyflat.ir.shape import (
+    Labels,
+    Leaf,
+    Maybe,
+    Ragged,
+    Record,
+    Shape,
+    Texts,
+    holds_only_floats,
+    is_text,
+    leaves,
+    objects,
+    rebuild,
+)
 
 Array = npt.NDArray[Any]
 
@@ -72,12 +85,60 @@ def none_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Maybe, int, int]
 
 
 def without_unread(shape: Shape, parts: Sequence[Array]) -> list[Array]:
-    """The leaves with 0 where a lane is None, and nothing reads them."""
+    """The leaves with 0 where a lane is None, and nothing reads them, and for a string or list that is made of several
+    leaves one number that tells it from others."""
     found = list(parts)
     for _, first, flag in none_ranges(shape):
         for k in range(first, flag):
             found[k] = np.where(found[flag], found[k].dtype.type(0), found[k])
+    for made, first in _made_ranges(shape):
+        size = sum(1 for _ in leaves(made))
+        items = objects(made, found[first:first + size]).tolist()
+        found[first:first + size] = [np.array([hash(repr(item)) for item in items], np.int64)] * size
     return found
+
+
+def _made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Shape, int]]:
+    """The parts that are objects made of several leaves, and the position of their first leaf."""
+    match shape:
+        case Record() if is_text(shape):
+            yield shape, start
+        case Record():
+            for item in shape.items:
+                yield from _made_ranges(item, start)
+                start += sum(1 for _ in leaves(item))
+        case Maybe():
+            yield from _made_ranges(shape.inner, start)
+        case Texts() | Ragged():
+            yield shape, start
+
+
+def as_labels(shape: Shape, parts: Sequence[Array], failed: npt.NDArray[Any] | None = None) -> tuple[Labels, Array]:
+    """The texts of all lanes as codes of those that there are; lanes without a value have any code."""
+    wanted = None
+    if failed is not None:
+        wanted = np.ones(len(parts[0]), np.bool_)
+        wanted[failed] = False
+    found = objects(shape, parts, wanted)
+    table: dict[Any, int] = {}
+    codes = np.zeros(len(found), np.int64)
+    for lane, item in enumerate(found.tolist()):
+        if wanted is None or wanted[lane]:
+            codes[lane] = table.setdefault(item if type(item) is str else _Same(item), len(table))
+    return Labels(tuple(key.item if isinstance(key, _Same) else key for key in table) or ("",)), codes
+
+
+@dataclass(frozen=True, eq=False)
+class _Same:
+    """An object by its identity."""
+
+    item: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.item is self.item
+
+    def __hash__(self) -> int:
+        return id(self.item)
 
 
 def with_open_tables(shape: Shape) -> Shape:
@@ -87,6 +148,8 @@ def with_open_tables(shape: Shape) -> Shape:
             return replace(shape, items=tuple(map(with_open_tables, shape.items)))
         case Labels():
             return Labels(list(shape.table))
+        case Texts() | Ragged():
+            return replace(shape, table=list(shape.table))
         case Maybe():
             return Maybe(with_open_tables(shape.inner))
     return shape

@@ -19,7 +19,7 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat, dtypes
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, written_record
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, is_text, leaves, written_record
 from pyflat.ir.types import kind_of
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.context import CallContext
@@ -54,7 +54,7 @@ def _fitted(out: Any, result: Shape) -> Any:
 def _parts_of(shape: Shape) -> tuple[Shape, ...] | None:
     """The items of a result that has several; None for what one array holds."""
     match shape:
-        case Record() if shape.cls not in (complex, np.ndarray, np.uint64) and shape.cls not in DATES:
+        case Record() if shape.cls not in (str, complex, np.ndarray, np.uint64) and shape.cls not in DATES:
             return shape.items
         case Fixed(value=tuple() as value) if type(value) is tuple or hasattr(value, "_fields"):
             return tuple(map(Fixed, value))
@@ -106,6 +106,8 @@ def _check(shape: Shape, out: Any, context: CallContext, name: str) -> None:
     form = context.options.form
     if isinstance(shape, Labels) and form.results == "codes":
         raise TypeError(f'argument {name!r}: results="codes" gives codes and categories there, pass None')
+    if isinstance(shape, Ragged) or is_text(shape):
+        raise TypeError(f"argument {name!r}: strings and lists of lanes are an array of their own there, pass None")
     if isinstance(shape, Maybe) and form.none not in ("raise", "nan"):
         raise TypeError(f"argument {name!r}: none={form.none!r} gives an array of its own there, pass None")
     if isinstance(shape, Maybe):

@@ -27,8 +27,10 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Ragged,
     Record,
     Shape,
+    Texts,
     holds_only_floats,
     item_at,
     leaves,
@@ -280,6 +282,12 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
                 raise LaneError(f"the function returned {value!r} here, and {shape.value!r} in other lanes")
         case Labels():
             yield _fit_label(value, shape)
+        case Texts():
+            yield _fit_label(value, shape)
+            yield from (_ANY[kind] for kind in shape.numbers)
+        case Ragged():
+            yield _fit_list(value, shape)
+            yield from (_ANY[leaf.kind] for item in shape.items for leaf in (Leaf(BOOL), *leaves(item)))
         case Maybe() if value is None:
             yield from (_ANY[leaf.kind] for leaf in leaves(shape.inner))
             yield True
@@ -290,6 +298,8 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
             yield from (part for part, _ in zip(_fit_complex(value), shape.items, strict=False))
         case Record() if shape.cls is np.uint64:
             yield _fit_unsigned(value)
+        case Record() if shape.cls is str:
+            yield from fit([value] if type(value) is str else value, shape.items[0])
         case Record():
             if type(value) is not shape.cls:
                 raise LaneError(f"the function returned {value!r} here, and a {shape.cls.__name__} in other lanes")
@@ -318,7 +328,7 @@ _ANY: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: 0.0}
 """What is never read."""
 
 
-def _fit_label(value: Any, shape: Labels) -> int:
+def _fit_label(value: Any, shape: Labels | Texts) -> int:
     """The code of an object; one that is new gets the next where the table is open."""
     code = shape.code(value)
     if code is not None:
@@ -328,6 +338,14 @@ def _fit_label(value: Any, shape: Labels) -> int:
         raise LaneError(f"the function returned {value!r} here, which is no object like those of other lanes")
     shape.table.append(value)
     return len(shape.table) - 1
+
+
+def _fit_list(value: Any, shape: Ragged) -> int:
+    """The position of a list in the open table, counted from 1."""
+    if type(value) is not list or not isinstance(shape.table, list):
+        raise LaneError(f"the function returned {value!r} here, and a list in other lanes")
+    shape.table.append(value)
+    return len(shape.table)
 
 
 def _fit_number(value: Any, kind: Kind) -> Any:

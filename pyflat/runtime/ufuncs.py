@@ -241,7 +241,7 @@ def _outputs(shape: Shape, name: str) -> Iterator[_Output]:
             case Leaf(kind):
                 yield _Output(kind, place)
                 place += 1
-            case Record() as record if record.cls not in (complex, np.uint64, *DATES):
+            case Record() as record if record.cls not in (str, complex, np.uint64, *DATES):
                 stack[:0] = record.items
             case Fixed(value) if isinstance(value, tuple):
                 stack[:0] = map(Fixed, value)

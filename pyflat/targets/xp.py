@@ -31,7 +31,7 @@ from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
-from pyflat.ir.shape import UNSIGNED, Fixed, Labels, Leaf, Record, Shape, rebuild
+from pyflat.ir.shape import UNSIGNED, Fixed, Labels, Leaf, Ragged, Record, Shape, Texts, rebuild
 from pyflat.ir.types import INT
 from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
 from pyflat.targets.columns import expand as x
@@ -75,6 +75,9 @@ def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kind
         raise refuse("flatten/result-kind", f"{flat.name} gives complex numbers", help="return the two parts")
     if any(cls is UNSIGNED.cls for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives ints beyond 63 bits", help="return halves of 32 bits")
+    if any(cls is str for cls in _classes(flat.result)):
+        raise refuse("flatten/result-kind", f"{flat.name} gives strings or lists that are made from lanes",
+                     help="return the numbers that they are made of")
     if any(cls in DATES for cls in _classes(flat.result)):
         raise refuse("flatten/result-kind", f"{flat.name} gives dates", help="return their parts, d.year and so on")
     return ArrayTwin(flat, compiled(flat, xp, faults, dtype, extra), inspect.signature(original), xp, faults == "mask")
@@ -117,6 +120,8 @@ class ArrayTwin:
 
 
 def _classes(shape: Shape) -> Iterator[type]:
+    if isinstance(shape, Texts | Ragged):
+        yield str
     if isinstance(shape, Record):
         yield shape.cls
         for item in shape.items:

@@ -85,11 +85,11 @@ def returns_two_lengths(x: float):
 
 
 def returns_text(x: float):
-    return f"{x:.2f}"
+    return f"{x:.2f}".upper()
 
 
 def library_inside(x: float):
-    return statistics.mean([x, 1.0])
+    return statistics.variance([x, 1.0])
 
 
 def library_deep_inside(x: float):
@@ -127,7 +127,7 @@ CASES = [
     (prints, "print(x)", "write it out in the caller"),
     (keys_that_are_numbers, 'return {"a": x, 1: x}', "strings for keys"),
     (returns_two_lengths, "return (x, 1.0) if x > 1 else (x,)", "return a number"),
-    (returns_text, 'return f"{x:.2f}"', "return a number"),
+    (returns_text, 'return f"{x:.2f}".upper()', "return a number"),
     (index_of_a_number, "x[0]", "check the operands"),
     (matmul_of_numbers, "x @ x", "check the operands"),
     (int_with_a_base, "int(x, 10)", "leave the second argument out"),
@@ -149,7 +149,7 @@ def test_the_construct_is_marked_and_the_remedy_helps(fn, construct, remedy):
 
 
 @pytest.mark.parametrize(("fn", "call"), [
-    (library_inside, "mean"), (library_deep_inside, "dumps"), (date_of_floats, "__new__"),
+    (library_inside, "variance"), (library_deep_inside, "dumps"), (date_of_floats, "__new__"),
 ])
 def test_a_refusal_inside_a_library_is_about_the_users_call(fn, call):
     found = refusal(fn)

@@ -30,10 +30,12 @@ from tests.support.adversary import (
     whole_numbers,
     wrapped,
     wrappers,
+    written,
 )
 
 MODULES = (returned, whole_numbers, classes, effects, containers, decorators, wrappers)
-GROUPED = (labels, captured_state, wrapped, leaving, jumps_in_finally, cached, asked_to_compare, raising, texts)
+GROUPED = (labels, captured_state, wrapped, leaving, jumps_in_finally, cached, asked_to_compare, raising, texts,
+           written)
 GROUP = 12
 
 

@@ -72,6 +72,9 @@ def test_case_flattens_and_agrees(case: Any, target: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pyflat.LaneWarning)
         result = pyflat.twin(case.function, target=target, **case.options)(*map(np.array, case.lanes))
+    if isinstance(expected[0], list) and isinstance(result, np.ndarray):  # of several lengths: an array of lists
+        assert list(map(repr, result.tolist())) == list(map(repr, expected))
+        return
     structured = isinstance(expected[0], tuple | list | dict) or hasattr(expected[0], "__dataclass_fields__")
     assert type(result) is (type(expected[0]) if structured else np.ndarray)
     columns = [np.broadcast_to(part, len(expected)) for leaf in _leaf_items(result) for part in _parts(leaf)]

@@ -200,7 +200,7 @@ _HANDLERS: dict[Any, Handler] = {
     functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
-    str: sequences.text, repr: sequences.text,
+    str: sequences.text, repr: sequences.repr_, chr: sequences.chr_,
     format: sequences.format_, ord: sequences.ord_, bin: sequences.in_base(2), oct: sequences.in_base(8),
     hex: sequences.in_base(16), operator.add: sequences.operator_add,
     object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
@@ -253,6 +253,7 @@ _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
 REPLACED: dict[tuple[str, str], Any] = {
     ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,
     ("scipy.interpolate._fitpack_impl", "bisplev"): splines.bisplev,
+    ("statistics", "mean"): stdlib.mean,
 }
 """Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
 with NumPy scalars as results."""

@@ -11,13 +11,13 @@ import numpy as np
 from pyflat.frontend.builtins.support import Handler, float_operation, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, operators, scalars, unsigned, width_rules
+from pyflat.frontend.space import arrays, characters, operators, scalars, texts, unsigned, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, RoundedText, Static, Unsigned
+from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static, Unsigned
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.functions import lanes
 from pyflat.ir.build import const
@@ -80,8 +80,8 @@ def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    if isinstance(value, RoundedText):
-        return s.build.op("round_digits", as_float(s, value.number), const(value.digits))
+    if (digits := texts.digits_of(value)) is not None:
+        return s.build.op("round_digits", as_float(s, digits[0]), const(digits[1]))
     return as_float(s, value)
 
 

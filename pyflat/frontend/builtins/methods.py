@@ -26,13 +26,14 @@ from pyflat.frontend.space import (
     lane_sets,
     ragged,
     scalars,
+    text_errors,
     texts,
     unsigned,
 )
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane
+from pyflat.frontend.state.kinds import lane, maybe_unbound
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -71,12 +72,17 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
             return _dict_method(s, s.space.dict_entries(receiver), None, name, arguments, node)
-        case Static(value=str() as text) if not text and name == "join" and len(arguments.positional) == 1:
-            return characters.joined(s, containers.items_or_gaps(s, arguments.positional[0], node))
+        case Static(value=str() as text) if name == "join" and len(arguments.positional) == 1 and not arguments.named:
+            parts = containers.items_or_gaps(s, arguments.positional[0], node)
+            if not any(map(maybe_unbound, parts)):
+                return texts.strung(s, text, parts, node)
+            if not all(map(texts.is_string, parts)):
+                raise s.refuse("flatten/unsupported-expression", "join() of items that may be no strings", node)
+            return Text() if text else characters.joined(s, parts)
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
-            if name == "join" and len(arguments.positional) == 1:
-                arguments = Arguments([heap.new_list(s, s.space.items(arguments.positional[0], node))], {})
-            return texts.by_method(s, receiver, name, arguments, node)
+            if name == "format":
+                return texts.formatted(s, receiver.value, arguments, node)
+            return text_errors.by_method(s, receiver, name, arguments, node)
         case Static() if name in ("index", "count") and not arguments.all_static():
             return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():

@@ -464,17 +464,25 @@ def callable_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
 
 
 def text(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """str(value) and repr(value)"""
+    """str(value)"""
     (value,) = only(s, arguments, node, 1, 1)
-    return texts.of_int(s, value)
+    return texts.written_as(s, value, "", "s", node)
 
 
 def format_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     value, *given = only(s, arguments, node, 1, 2)
     (spec,) = given or (Static(""),)
-    if not isinstance(spec, Static) or not isinstance(spec.value, str):
-        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", node)
-    return texts.by_format(s, value, spec.value, node)
+    return texts.written_as(s, value, texts.known_spec(s, spec, node), "", node)
+
+
+def repr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    return texts.written_as(s, value, "", "r", node)
+
+
+def chr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    (value,) = only(s, arguments, node, 1, 1)
+    return texts.character(s, value, node)
 
 
 def in_base(base: int) -> Handler:

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pyflat.frontend.state.undecided import UndecidedError
+
 
 def same(fn: Any) -> Any:
     return fn
@@ -56,7 +58,7 @@ def fsum(items: Sequence[float]) -> float:
             rest = part - (high - total)
             total, settled = high, rest != 0.0
     if not math.isfinite(total):
-        raise OverflowError("the original decides between inf, nan and an error")
+        raise UndecidedError("inf, nan or an error")
     if rest != 0.0 and below != 0.0 and (rest < 0.0) == (below < 0.0):
         twice = rest * 2.0
         nearest = total + twice
@@ -66,6 +68,51 @@ def fsum(items: Sequence[float]) -> float:
 
 
 _HALF = 134217729.0
+
+
+def mean(data: Sequence[Any]) -> Any:
+    """`statistics.mean`: the sum as a fraction, divided exactly and rounded once; an int where it is one.
+
+    The quotient of the rounded sum is put right by its exact remainder. Where what that gives is too near to the middle
+    of two floats without being it, and out of the range where remainders are exact, the original decides.
+    """
+    n = len(data)
+    whole = True
+    for x in data:
+        if isinstance(x, bool) or not isinstance(x, int | float):
+            raise UndecidedError("the original decides")
+        if not isinstance(x, int):
+            whole = False
+    if n == 0:
+        raise UndecidedError("the original raises")
+    if whole:
+        count = sum(data)
+        return count // n if count % n == 0 else count / n
+    for x in data:
+        if isinstance(x, int) and abs(x) > 2**53:
+            raise UndecidedError("the original decides")
+    total = fsum(data)
+    if total == 0.0:
+        return 0.0
+    rest = fsum([*data, -total])
+    quotient = total / n
+    if not 1e-270 < abs(quotient) < 1e290:
+        raise UndecidedError("the original decides")
+    high = quotient * _HALF
+    high = high - (high - quotient)
+    product = quotient * n
+    error = (high * n - product) + (quotient - high) * n
+    below = (total - product) - error
+    remainder = below + rest
+    correction = remainder / n
+    least = quotient + correction * (1.0 - 2.0**-40)
+    if least == quotient + correction * (1.0 + 2.0**-40):
+        return least
+    exact = remainder - below == rest and remainder - rest == below and fsum([*data, -total, -rest]) == 0.0
+    next_to = quotient + 2.0 * correction
+    if exact and correction * n == remainder and next_to - quotient == 2.0 * correction:
+        return quotient + correction  # just in the middle of two floats
+    raise UndecidedError("the original decides")
 
 
 def norm(*numbers: float) -> float:
@@ -84,7 +131,7 @@ def norm(*numbers: float) -> float:
         return 0.0
     power = exponent(largest)
     if power < -1023:
-        raise OverflowError("tiny numbers are left to the original")
+        raise UndecidedError("tiny numbers are left to the original")
     scale = math.ldexp(1.0, -power)
     total, first, second, third = 1.0, 0.0, 0.0, 0.0
     for x in sizes:

@@ -14,11 +14,22 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import ragged, scalars, texts
-from pyflat.frontend.state import heap
+from pyflat.frontend.space import ragged, scalars, text_errors
+from pyflat.frontend.state import heap, written
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, maybe_unbound, numeric_kind
-from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Char, Chars, GuardedUnion, IntText, Static, Text
+from pyflat.frontend.state.values import (
+    UNBOUND,
+    Abstract,
+    Arguments,
+    Char,
+    Chars,
+    GuardedUnion,
+    IntText,
+    Static,
+    Text,
+    Written,
+)
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, INT
@@ -39,6 +50,8 @@ def items_of(s: Evaluator, value: Abstract) -> Items | None:
             return value.items
         case IntText():
             return _digits(s, value.number, value.base)
+        case Written() if is_text(value):
+            return items_of(s, joined(s, value.parts))
     return None
 
 
@@ -215,6 +228,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
 
 def is_text(value: Abstract) -> bool:
     """A string whose characters are lanes."""
+    if isinstance(value, Written):
+        return all(is_text(part) or written.is_known(part) for part in value.parts)
     return isinstance(value, Char | Chars | IntText)
 
 
@@ -313,4 +328,4 @@ def method(s: Evaluator, value: Abstract, name: str, arguments: Arguments, node:
             return count(s, value, items, values[0], node)
         case "isdigit" | "isdecimal" | "isnumeric" if isinstance(value, Char) and not (values or arguments.named):
             return _is_digit(s, value)
-    return texts.by_method(s, value, name, arguments, node)
+    return text_errors.by_method(s, value, name, arguments, node)

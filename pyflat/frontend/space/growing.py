@@ -124,10 +124,10 @@ def append(s: Evaluator, ref: ListRef, value: Abstract, node: cst.CSTNode) -> No
     count, places = parts(s, ref)
     longer = num.binary(s, "add", count, Static(1))
     check_room(s, longer, len(places), node)
-    write(s, ref, longer, _put(s, places, count, value), node)
+    write(s, ref, longer, put(s, places, count, value), node)
 
 
-def _put(s: Evaluator, places: Sequence[Abstract], position: Abstract, value: Abstract) -> list[Abstract]:
+def put(s: Evaluator, places: Sequence[Abstract], position: Abstract, value: Abstract) -> list[Abstract]:
     """The places with `value` at `position`."""
     if isinstance(position, Static):
         return [value if at == position.value else old for at, old in enumerate(places)]
@@ -190,7 +190,7 @@ def store(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst.
     """`ref[key] = value`."""
     position = position_of(s, ref, key, node)
     count, places = parts(s, ref)
-    write(s, ref, count, _put(s, places, position, value), node)
+    write(s, ref, count, put(s, places, position, value), node)
 
 
 def take(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode) -> Abstract:

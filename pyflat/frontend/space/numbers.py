@@ -10,8 +10,8 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import complex_numbers, ragged, scalars, unsigned, unsigned_operators
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.space import characters, complex_numbers, ragged, scalars, unsigned, unsigned_operators
+from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, describe, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
@@ -24,15 +24,19 @@ from pyflat.frontend.state.values import (
     Closure,
     Complex,
     DictRef,
+    GrownText,
     GuardedUnion,
     IntText,
     LaneSet,
     ListRef,
+    NumberText,
     ObjRef,
     Partial,
+    RepeatedText,
     Seq,
     Static,
     Unsigned,
+    Written,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -101,7 +105,15 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return ragged.is_filled(s, s.state.heap[value.members])
         case Chars():
             return ragged.is_filled(s, value.items)
-        case Char() | IntText():
+        case Char() | IntText() | NumberText():
+            return Static(True)
+        case RepeatedText():
+            return s.build.op("gt", value.count, const(0))
+        case GrownText() if all(map(templates.is_filled, value.table.templates)):
+            return s.space.truth(scalars.compare(s, "gt", value.cells.items[0], Static(0)))
+        case Written() if characters.is_text(value):
+            return ragged.is_filled(s, characters.items_of(s, value) or ())
+        case Written() if any(isinstance(part, Static | Char | IntText | NumberText) for part in value.parts):
             return Static(True)
         case Array():
             if value.places.size == 1:

@@ -14,20 +14,20 @@ import numpy as np
 from pyflat.frontend.space import (
     array_items,
     arrays,
-    characters,
     complex_numbers,
     growing,
     memories,
     products,
     ragged,
     scalars,
+    text_errors,
     texts,
     unsigned_operators,
     whole_arrays,
 )
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import heap, lookup, written
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
@@ -61,6 +61,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
         return complex_numbers.binary(s, opcode, a, b)
     if unsigned_operators.meet(s, opcode, a, b):
         return unsigned_operators.binary(s, opcode, a, b)
+    if opcode == "add" and texts.are_many(a, b):
+        return texts.concatenated(s, [a, b], node)
     if any(isinstance(v, GuardedUnion) and not scalars.is_number_union(v) for v in (a, b)):
         return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
     if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
@@ -86,23 +88,16 @@ def _are_types(*values: Any) -> bool:
 def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract | None:
     """Operators on sequences, strings and objects; None when the operands are for arithmetic."""
     method = METHODS[opcode]
+    both_known = isinstance(a, Static) and isinstance(b, Static)
     done = by_method(s, method, "__r" + method[2:], a, b, node)
     if done is not None:
         return done
-    if opcode == "add" and (characters.is_text(a) or characters.is_text(b)):
-        made = characters.joined(s, [a, b])
-        return texts.written_by(s, PYTHON["add"], [a, b], node) if type(made) is Text else made
-    if isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static) and opcode == "mod":
-        return texts.by_percent(s, a.value, b, node)
-    if isinstance(a, Text) or isinstance(a, Static) and isinstance(a.value, str) and not isinstance(b, Static):
-        if opcode == "mod":
-            raise s.refuse("flatten/unsupported-expression", "`%` of a template that is made from lanes", node)
-        return texts.written_by(s, PYTHON[opcode], [a, b], node)
+    if any(isinstance(v, Text) or written.is_known(v) for v in (a, b)) and not both_known:
+        return _string(s, opcode, a, b, node)
     if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
             growing.is_growing(s, a) or growing.is_growing(s, b)):
         return growing.new(s, *growing.concatenated(s, a, b, node))
     left, right = _items(s, a), _items(s, b)
-    both_known = isinstance(a, Static) and isinstance(b, Static)
     if both_known or _is_array(a) or _is_array(b):
         return None
     if opcode == "add" and left is not None and right is not None:
@@ -118,6 +113,19 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
             raise s.refuse("flatten/list-mutation", "a tuple is repeated a number of times that differs by lane", node,
                            help="make it as long as it can get, or loop over range(n)")
     return None
+
+
+def _string(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
+    """`+`, `*` and `%` of strings, of which one is made from lanes."""
+    if opcode == "add":
+        return texts.concatenated(s, [a, b], node)
+    if opcode == "mul":
+        return texts.repeated(s, *((a, b) if texts.is_string(a) else (b, a)), node)
+    if opcode == "mod" and isinstance(a, Static) and isinstance(a.value, str):
+        return texts.percent(s, a.value, b, node)
+    if opcode == "mod" and isinstance(a, Text):
+        raise s.refuse("flatten/unsupported-expression", "`%` of a template that is made from lanes", node)
+    return text_errors.written_by(s, PYTHON[opcode], [a, b], node)
 
 
 def _items(s: Evaluator, value: Abstract) -> tuple[Abstract, ...] | None:

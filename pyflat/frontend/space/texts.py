@@ -1,32 +1,41 @@
-"""Strings made from lanes: none is computed, but of some it is known which number they are."""
+"""Strings made from lanes: f-strings, format(), `%`, `+`, join() and chr() give what it takes to write a string.
+
+    f"{n} apples" + "!"     Written((NumberText(n, ""), Static(" apples!")))
+
+The digits are made where the result of a call is (`ir.shape.Texts`), by Python itself. What else is asked of such a
+string is answered where it needs no digits (`space.characters`), or refused.
+"""
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
+import operator
 import re
+import string
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import scalars
-from pyflat.frontend.state import heap
+from pyflat.frontend.space import grown_texts, scalars, text_errors
+from pyflat.frontend.state import heap, lookup, written
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
-    CONFLICT,
+    UNBOUND,
     Abstract,
     Arguments,
-    Caught,
-    Complex,
+    Char,
     DictRef,
+    GrownText,
     GuardedUnion,
     IntText,
     ListRef,
+    NumberText,
     ObjRef,
-    OtherText,
-    RoundedText,
+    RepeatedText,
     Seq,
     Static,
     Text,
@@ -38,151 +47,211 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 
 MAX_DIGITS = 300
 """Behind the point; with more, `round` gives the number itself as float() of the text does."""
+_PERCENT = re.compile(r"([^%]*)(?:%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%]))?", re.DOTALL)
+_CONVERT: dict[str, Callable[[Any], Any]] = {"": lambda value: value, "s": str, "r": repr, "a": ascii}
+_ASKED = {"": ("__format__", "__str__", "__repr__"), "s": ("__str__", "__repr__"), "r": ("__repr__",),
+          "a": ("__repr__",)}
 
 
-def written(value: Abstract, spec: str) -> Abstract:
-    """format(value, spec): the digits of ".2f" are those that round(value, 2) has, because both are the nearest
-    decimal number, ties by the exact value."""
-    found = re.fullmatch(r"\.(\d+)f", spec)
-    if isinstance(value, Static) and numeric_kind(value) is not None:
-        return Static(format(value.value, spec))
-    if found is None or not isinstance(value, Value) or int(found[1]) > MAX_DIGITS:
-        return Text()
-    return RoundedText(value, int(found[1]))
+def digits_of(value: Abstract) -> tuple[Value, int] | None:
+    """Number and digits of ".2f": they are those that round(number, 2) has, because both are the nearest decimal
+    number, ties by the exact value."""
+    found = re.fullmatch(r"\.(\d+)f", value.spec) if isinstance(value, NumberText) and not value.converted else None
+    if found is None or not isinstance(value, NumberText) or int(found[1]) > MAX_DIGITS:
+        return None
+    return value.number, int(found[1])
 
 
-def of_int(s: Evaluator, value: Abstract) -> Abstract:
-    """str(value)"""
-    if isinstance(value, Text):
+def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: cst.CSTNode) -> Abstract:
+    """format(value, spec), after str() or repr() where `conversion` says so ("s", "r")."""
+    if isinstance(value, GuardedUnion):
+        return s.split(value, lambda one: written_as(s, one, spec, conversion, node))
+    convert = _CONVERT[conversion]
+    if isinstance(value, Static):
+        return scalars.const_eval(s, lambda: format(convert(value.value), spec))
+    if isinstance(value, Text) and not spec and conversion in ("", "s"):
         return value
-    if isinstance(value, Value) and value.kind is INT and not s.may_be_numpy(value):
-        return IntText(value, 10)
-    return Text()
+    if isinstance(value, ObjRef):
+        for name in _ASKED[conversion]:
+            s.guards.member(value.cls, name)
+        plainly = text_errors.is_written_plainly(value.cls, object)
+        made = None if plainly else _by_class(s, value, spec, conversion, node)
+        if made is not None:
+            return made
+    if numeric_kind(value) is not None and spec.endswith("c") and not conversion:
+        raise s.refuse("flatten/unsupported-expression", "a character by the number of a lane", node)
+    checked: Abstract = Text()
+    if spec or isinstance(value, ObjRef | Seq | ListRef | DictRef):
+        checked = text_errors.written_by(s, lambda known: format(convert(known), spec), [value], node)
+    if not isinstance(value, Value) or s.may_be_numpy(value) and (conversion or not spec or value.kind is BOOL):
+        return checked
+    return IntText(value, 10) if value.kind is INT and not spec else NumberText(value, spec, bool(conversion and spec))
 
 
-def formatted(template: str, arguments: Arguments) -> Abstract:
-    """template.format(...) of one number."""
-    found = re.fullmatch(r"\{0?:(\.\d+f)\}", template)
-    if found is None or len(arguments.positional) != 1 or arguments.named:
-        return Text()
-    return written(arguments.positional[0], found[1])
-
-
-def percent(template: str, value: Abstract) -> Abstract:
-    """template % value of one number."""
-    found = re.fullmatch(r"%(\.\d+f)", template)
-    if isinstance(value, Seq) and value.cls is tuple and len(value.items) == 1:
-        value = value.items[0]
-    return Text() if found is None else written(value, found[1])
-
-
-# --- what writing a text raises
-_STAND_INS = {BOOL: True, INT: 1, FLOAT: 1.5}
-MAX_TRIED = 64
-_CONVERSIONS = re.compile(r"%(?:\(.*?\))?[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?[hlL]?(.)")
-_BY_VALUE = {"index", "rindex", "encode", "format_map", "translate", "expandtabs"}
-"""Methods of strings that may raise by what is in the string, or make it as long as the lane says."""
-
-
-class _UnknownError(Exception):
-    """A value that nothing can stand for."""
-
-
-def written_by(s: Evaluator, write: Callable[..., object], values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
-    """A string made from lanes, by `write`: it raises what it raises for a number of the kind that a lane has."""
-    options = [alternatives(value) for value in values]
-    if math.prod(map(len, options)) > MAX_TRIED:
-        raise s.refuse("flatten/too-large", "a string made from this many objects", node)
-    try:
-        raised = {_tried(s, write, row, node) for row in itertools.product(*options)}
-    except _UnknownError:
-        return Text()
-    if raised == {None}:
-        return Text()
-    if len(raised) == 1:
-        (cls,) = raised
-        assert cls is not None
-        raise s.raised(cls, node)
-    at = next(at for at, value in enumerate(values) if isinstance(value, GuardedUnion))
-    choice = values[at]
-    assert isinstance(choice, GuardedUnion)
-    return s.split(choice, lambda one: written_by(s, write, [*values[:at], one, *values[at + 1:]], node))
-
-
-def _tried(s: Evaluator, write: Callable[..., object], row: Sequence[Abstract], node: cst.CSTNode
-           ) -> type[BaseException] | None:
-    given = [_stand_in(s, value) for value in row]
-    try:
-        made = write(*given)
-    except Exception as error:  # noqa: BLE001 - the class is what is asked
-        return type(error)
-    if not isinstance(made, str):
-        what = f"a value of class {type(made).__name__} is computed from a string made from lanes"
-        raise s.refuse("flatten/unsupported-expression", what, node)
+def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst.CSTNode) -> Abstract | None:
+    """The string that an object's class makes of it; None where that is unknown."""
+    for name in _ASKED[conversion]:
+        if inspect.getattr_static(value.cls, name) is inspect.getattr_static(object, name):
+            if name == "__format__" and spec:
+                raise s.raised(TypeError, node)
+            continue
+        found = lookup.method_of(value, name)
+        if found is None:
+            return None
+        given = [Static(spec)] if name == "__format__" else []
+        made = s.space.call(Static(found), Arguments([value, *given], {}), node)
+        if not is_string(made):
+            raise s.refuse("flatten/unsupported-expression", f"{name} of {value.cls.__name__} gives no string", node)
+        return made if name == "__format__" or not spec else written_as(s, made, spec, "", node)
     return None
 
 
-def _stand_in(s: Evaluator, value: Abstract) -> Any:
-    match value:
-        case Static():
-            return value.value
-        case Value() if value.kind in _STAND_INS:
-            return _STAND_INS[value.kind]
-        case Unsigned():
-            return 1
-        case Complex():
-            return 1j
-        case Text() | OtherText():
-            return "x"
-        case Caught():
-            return Exception("x")
-        case Seq() if value.cls is tuple:
-            return tuple(_stand_in(s, item) for item in value.items)
-        case ListRef() if (held := s.state.heap[value]) is not CONFLICT:
-            return [_stand_in(s, item) for item in held]
-        case DictRef() if (held := s.state.heap[value]) is not CONFLICT:
-            return {key: _stand_in(s, item) for key, item in held}
-        case ObjRef() if all(getattr(value.cls, name) is getattr(object, name)
-                             for name in ("__format__", "__str__", "__repr__")):
-            return object()
-    raise _UnknownError
+def concatenated(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    """The strings one after the other, for each combination of alternatives; where these are many, a known string among
+    others stays an alternative of its own."""
+    unions = [part for part in parts if isinstance(part, GuardedUnion)]
+    if unions and math.prod(len(alternatives(part)) for part in unions) <= written.MAX_LAYOUTS:
+        first = unions[0]
+
+        def with_one(one: Abstract) -> Abstract:
+            return concatenated(s, [one if part is first else part for part in parts], node)
+
+        return s.split(first, with_one)
+    if not all(map(is_string, parts)):
+        return text_errors.written_by(s, lambda *known: "".join(known), parts, node)
+    if any(isinstance(part, GrownText) for part in parts):
+        return grown_texts.around(s, parts, node)
+    if any(written.parts_of(part) is None for part in parts):
+        return Text()
+    return written.joined(parts) or Text()
 
 
-def by_format(s: Evaluator, value: Abstract, spec: str, node: cst.CSTNode) -> Abstract:
-    """format(value, spec)"""
-    if isinstance(value, Static):
-        return scalars.const_eval(s, lambda: format(value.value, spec))
-    if spec.endswith("c") and not isinstance(value, Static):
-        raise s.refuse("flatten/unsupported-expression", "a character by the number of a lane", node)
-    checked = written_by(s, lambda known: format(known, spec), [value], node)
-    return written(value, spec) if spec else checked
+def is_string(value: Abstract) -> bool:
+    return all(isinstance(one, Text) or one is UNBOUND or written.is_known(one) for one in alternatives(value))
 
 
-def by_percent(s: Evaluator, template: str, value: Abstract, node: cst.CSTNode) -> Abstract:
-    """`template % value`"""
-    checked = written_by(s, lambda known: template % known, [value], node)
-    numbers = value.items if isinstance(value, Seq) else (value,)
-    kinds = "".join("*" if "*" in (width, digits) else kind for width, digits, kind in _CONVERSIONS.findall(template))
-    if "*" in kinds or "c" in kinds:
-        raise s.refuse("flatten/unsupported-expression", "a width or a character by the number of a lane", node)
-    for number in numbers if set(kinds) & set("diu") else ():
-        if isinstance(number, Value) and number.kind is FLOAT:
-            finite = scalars.binary(s, "sub", number, number)
-            heap.suspect_if(s, s.build.op("ne", lane(finite), const(0.0)), "%d of an infinite float", node)
-    found = percent(template, value)
-    return found if isinstance(found, RoundedText) else checked
+def are_many(a: Abstract, b: Abstract) -> bool:
+    """Two strings of so many alternatives that no pair of them is looked at."""
+    return is_string(a) and is_string(b) and len(alternatives(a)) * len(alternatives(b)) > written.MAX_LAYOUTS
 
 
-def by_method(s: Evaluator, receiver: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """`receiver.name(...)` of a string, with lanes in it or in the arguments."""
-    if name in _BY_VALUE:
-        raise s.refuse("flatten/unsupported-expression", f".{name}() of a string made from lanes", node)
-    count, names = 1 + len(arguments.positional), list(arguments.named)
-    made = written_by(s, lambda text, *given: getattr(text, name)(
-        *given[:count - 1], **dict(zip(names, given[count - 1:], strict=True))),
-        [receiver, *arguments.positional, *arguments.named.values()], node)
-    if name == "format" and isinstance(receiver, Static):
-        if re.search(r"c\}|\{[^}]*\{", receiver.value):
-            raise s.refuse("flatten/unsupported-expression", "a width or a character by the number of a lane", node)
-        return formatted(receiver.value, arguments)
-    return made
+def repeated(s: Evaluator, text: Abstract, count: Abstract, node: cst.CSTNode) -> Abstract:
+    """text * count"""
+    if isinstance(count, Static) and isinstance(count.value, int) and isinstance(text, Text):
+        return concatenated(s, [text] * min(max(count.value, 0), written.MAX_PARTS + 1), node)
+    checked = text_errors.written_by(s, operator.mul, [text, count], node)
+    if numeric_kind(count) not in (BOOL, INT) or not isinstance(text, Static):
+        return checked
+    return RepeatedText(text.value, scalars.to_kind(s, lane(count), INT)) if text.value else text
+
+
+def known_spec(s: Evaluator, spec: Abstract, node: cst.CSTNode) -> str:
+    if not isinstance(spec, Static) or not isinstance(spec.value, str):
+        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", node)
+    return spec.value
+
+
+def formatted(s: Evaluator, template: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """template.format(...)"""
+    fields = _fields(template, arguments)
+    if fields is None:
+        return text_errors.by_method(s, Static(template), "format", arguments, node)
+    parts: list[Abstract] = []
+    for literal, value, spec, conversion in fields:
+        parts.append(Static(literal))
+        if value is not None:
+            parts.append(written_as(s, value, spec, conversion, node))
+    return concatenated(s, parts, node)
+
+
+def _fields(template: str, arguments: Arguments) -> list[tuple[str, Abstract | None, str, str]] | None:
+    """Each literal, and what is written behind it, by which specification and conversion; None for templates that are
+    wrong, and for those with attributes, items or nested fields."""
+    found: list[tuple[str, Abstract | None, str, str]] = []
+    given = {str(place): value for place, value in enumerate(arguments.positional)} | arguments.named
+    automatic, numbered = itertools.count(), False
+    try:
+        for literal, name, spec, conversion in string.Formatter().parse(template):
+            if name is not None:
+                numbered = numbered or name.isdecimal()
+                value = given.get(name or str(next(automatic)))
+                if value is None or "{" in (spec or "") or (conversion or "") not in _CONVERT:
+                    return None
+                found.append((literal, value, spec or "", conversion or ""))
+            else:
+                found.append((literal, None, "", ""))
+    except ValueError:
+        return None
+    return None if numbered and next(automatic) else found
+
+
+def percent(s: Evaluator, template: str, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """template % value"""
+    is_tuple = isinstance(value, Seq) and issubclass(value.cls, tuple)
+    values = iter(value.items if isinstance(value, Seq) and is_tuple else (value,))
+    found: list[tuple[str, Abstract, tuple[str, str]]] = []
+    for each in _PERCENT.finditer(template):
+        literal, flags, width, precision, code = each.groups("")
+        given = next(values, None) if code not in ("", "%") else Static("%" if code else "")
+        how = ("", "") if code in ("", "%") else _specification(given, flags, width, precision, code)
+        if how is None or given is None:
+            return text_errors.by_percent(s, template, value, node)
+        found.append((literal, given, how))
+    if next(values, None) is not None or "".join(each[0] for each in _PERCENT.finditer(template)) != template:
+        return text_errors.by_percent(s, template, value, node)
+    parts: list[Abstract] = []
+    for literal, given, (spec, conversion) in found:
+        parts += [Static(literal), written_as(s, given, spec, conversion, node)]
+    return concatenated(s, parts, node)
+
+
+def _specification(value: Abstract | None, flags: str, width: str, precision: str, code: str) -> tuple[str, str] | None:
+    """One `%5.2f` as the format specification and the conversion that write the same; None where there are none."""
+    digits = f".{precision}" if precision else ""
+    if code in ("s", "r", "a"):
+        aligned = ("<" if "-" in flags else ">") + width if width else ""
+        return (aligned + digits, code) if flags in ("", "-") else None
+    kind = None if value is None else numeric_kind(value)
+    whole = code in "diuxXo"
+    if kind is None or code not in "diuxXofFeEgG" or whole and (kind is FLOAT or precision):
+        return None
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    align = "<" if "-" in flags and width else ""
+    zeros = "0" if "0" in flags and "-" not in flags else ""
+    other = "#" if "#" in flags else ""
+    return align + sign + other + zeros + width + digits + ("d" if code in "diu" else code), ""
+
+
+def strung(s: Evaluator, separator: str, items: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    """separator.join(items), where every lane has every item."""
+    parts: list[Abstract] = []
+    for item in items:
+        parts += [Static(separator), item] if parts else [item]
+    return concatenated(s, parts, node)
+
+
+def character(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
+    """chr(value)"""
+    if isinstance(value, ObjRef | Unsigned):
+        raise s.refuse("flatten/unsupported-expression", f"chr() of {describe(value)}", node)
+    if numeric_kind(value) not in (INT, BOOL):
+        raise s.raised(TypeError, node)
+    code = scalars.to_kind(s, lane(value), INT)
+    beyond = s.build.op("or", s.build.op("lt", code, const(-(2**31))), s.build.op("ge", code, const(2**31)))
+    heap.raise_if(s, beyond, _BEYOND_C)
+    heap.raise_if(s, s.build.op("or", s.build.op("lt", code, const(0)), s.build.op("ge", code, const(0x110000))),
+                  ValueError)
+    return Char(code, False)
+
+
+def _raised(call: Callable[[], object]) -> type[BaseException]:
+    try:
+        call()
+    except (ValueError, OverflowError) as error:
+        return type(error)
+    return ValueError
+
+
+_BEYOND_C = _raised(lambda: chr(2**40))
+"""What chr() raises for an int that C's int does not hold, which depends on Python's version."""
+

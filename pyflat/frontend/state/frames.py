@@ -26,6 +26,7 @@ from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.object_space import ObjectSpace
+from pyflat.frontend.state.undecided import UndecidedError
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
@@ -474,6 +475,8 @@ class Evaluator:
 
     def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:
         """A certain exception: goes to the innermost `try` that catches it, otherwise the lane is a fault."""
+        if cls is UndecidedError:
+            return self.fault("Undecided", message, node)
         for scope in reversed(self.tries if not self.texts or cls not in (TypeError, AttributeError) else ()):
             if issubclass(cls, scope.catches):
                 state = self.state

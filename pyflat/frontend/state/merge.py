@@ -7,13 +7,15 @@ result that says which one this lane has, and each alternative on its own.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from itertools import chain
 from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
-from pyflat.frontend.state import aliasing
+from pyflat.frontend.state import aliasing, templates, written
 from pyflat.frontend.state.kinds import (
+    alternatives,
     as_unsigned,
     cells_of,
     complex_parts,
@@ -31,9 +33,11 @@ from pyflat.frontend.state.values import (
     Array,
     Cells,
     Char,
+    Chars,
     Complex,
     Contents,
     DictRef,
+    GrownText,
     GuardedUnion,
     IncomingEdge,
     IntText,
@@ -184,6 +188,8 @@ class Joiner:
         kinds = {numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
+        if templates.tables_in(*present) and templates.are_strings(*present):
+            return self._grown(values, name)
         return self._of_one_class(values, name) or self._one_object(values, name) or self._choice(values, name)
 
     def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
@@ -204,9 +210,9 @@ class Joiner:
                 return self._char(values, name)
             case IntText() if all(isinstance(v, IntText) and v.base == first.base for v in present):
                 numbers = [v.number if isinstance(v, IntText) else None for v in values]
-                return first if len(set(map(id, present))) == 1 else IntText(self.leaf(INT, numbers, name), first.base)
+                return first if all(v is first for v in values) else IntText(self.leaf(INT, numbers, name), first.base)
             case Text() if all(isinstance(v, Text) for v in present):
-                return first if all(v is first for v in present) else Text()
+                return first if all(v is first for v in values) else self._text(values, name)
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None
@@ -224,6 +230,40 @@ class Joiner:
         if len(kinds) > 1:
             return Text()
         return Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
+
+    def _grown(self, values: Sequence[Abstract | None], name: str) -> Abstract:
+        """Strings of which one gets longer in a loop."""
+        found = [v for v in values if v is not None]
+        tables = templates.tables_in(*found)
+        if len(tables) > 1 or not all(map(templates.can_grow, found)):
+            return Text()
+        most = max(len(one.cells.items) - 1 for v in found for one in alternatives(v) if isinstance(one, GrownText))
+        made = [None if v is None else templates.grown(tables[0], v, most, functools.partial(_emit, edge))
+                for v, edge in zip(values, self.edges, strict=True)]
+        cells = self.join([None if v is None else templates.padded_cells(v, tables[0]) for v in made], name)
+        assert isinstance(cells, Seq)
+        return GrownText(tables[0], cells)
+
+    def _text(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
+        """One string whose numbers are joined; None where there are several, which are alternatives."""
+        layouts = {written.layout(v) for v in values if v is not None}
+        if None in layouts or len(layouts) > written.MAX_LAYOUTS:
+            return Text()
+        if len(layouts) > 1:
+            return None
+        columns = [None if v is None else written.parts_of(v) for v in values]
+        first = next(column for column in columns if column is not None)
+        parts = [self._part([None if c is None else c[i] for c in columns], part, name) for i, part in enumerate(first)]
+        if all(isinstance(v, Chars) for v in values if v is not None):
+            return Chars(tuple(parts))
+        return written.joined(parts)
+
+    def _part(self, values: Sequence[Abstract | None], first: Abstract, name: str) -> Abstract:
+        """A part of strings of one layout."""
+        if written.number_of(first) is None:
+            return first if isinstance(first, Static) else self.join(values, name)
+        number = self.join([None if v is None else written.number_of(v) for v in values], name)
+        return written.with_number(first, number)
 
     def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
         """One view of an array, whose places are joined."""
@@ -284,6 +324,9 @@ class Joiner:
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         options = [[] if v is None else _alternatives(v, TRUE, e) for v, e in zip(values, self.edges, strict=True)]
         keys = list(dict.fromkeys(_signature(value) for option in options for _, value in option))
+        if len(keys) > written.MAX_LAYOUTS and any(isinstance(v, Text) for option in options for _, v in option) \
+                and all(isinstance(v, Text) or written.is_known(v) for option in options for _, v in option):
+            return Text()
         if len(keys) > MAX_ALTERNATIVES:
             raise refuse("flatten/too-large", f"{name or 'a value'} may be one of {len(keys)} objects here", self.span,
                          why="every use is done to each of them; that many are a table",
@@ -370,7 +413,7 @@ def _signature(value: Abstract) -> Hashable:
             axes = tuple(x.axis for x in value.stored)
             return View, id(value.memory), value.array, len(value.extents), axes, value.settled
         case Text():
-            return Text
+            return Text, written.layout(value)
         case _:
             return id(value)
 
@@ -394,7 +437,7 @@ def _emit(edge: IncomingEdge, opcode: str, *args: Value) -> Value:
         return args[1]
     if opcode == "or" and any(a is TRUE for a in args):
         return TRUE
-    kind = args[1].kind if opcode == "select" else BOOL
+    kind = args[1].kind if opcode == "select" else INT if opcode == "add" else BOOL
     op = Op(opcode, args, kind)
     edge.block.ops.append(op)
     return op

@@ -30,10 +30,10 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IterRef,
     ListRef,
+    NumberText,
     ObjRef,
     Partial,
     Ref,
-    RoundedText,
     Seq,
     Static,
     StoreRef,
@@ -101,8 +101,8 @@ class Reader:
                 return Super, value.cls, self.read(value.receiver)
             case Caught():
                 return Caught, value.cls
-            case RoundedText():
-                return RoundedText, self.read(value.number), value.digits
+            case NumberText():
+                return NumberText, self.read(value.number), value.spec, value.converted
             case Text() if type(value) is Text:
                 return Text
         if value is UNBOUND:

@@ -13,7 +13,7 @@
     Bound       a method looked up on an abstract receiver
     Lazy        an iterator (zip, enumerate, map, ...), consumed once, by a loop
     Ranges      a range whose bounds are lanes
-    Text        a string that depends on lanes: only good for raising
+    Text        a string that depends on lanes: only good for raising, unless it is known how it is made (`Written`)
     OtherText   a string of an argument that is none of those which the function knows: good for comparing
     GuardedUnion      `then` where the lane's `cond` holds, else `orelse`: two values that no single lane value holds
     UNBOUND     the name has no value
@@ -32,6 +32,7 @@ import numpy as np
 from pyflat.errors import Span
 from pyflat.frontend.capture import Captured
 from pyflat.ir.nodes import Block, End, Value
+from pyflat.ir.shape import Template
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 MAX_LENGTH = 1024
@@ -291,11 +292,20 @@ class Text:
 
 
 @dataclass(eq=False, slots=True)
-class RoundedText(Text):
-    """A number written with `digits` digits behind the point: float() of it is the rounded number."""
+class NumberText(Text):
+    """format(number, spec), or format(str(number), spec) where it is `converted`."""
 
-    number: Abstract
-    digits: int
+    number: Value
+    spec: str
+    converted: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class RepeatedText(Text):
+    """A known string, `count` times."""
+
+    text: str
+    count: Value
 
 
 @dataclass(eq=False, slots=True)
@@ -319,6 +329,31 @@ class IntText(Text):
 
     number: Value
     base: int
+
+
+@dataclass(eq=False, slots=True)
+class Written(Text):
+    """Several strings, one after the other: known ones, texts of the classes above, and alternatives of known ones."""
+
+    parts: tuple[Abstract, ...]
+
+
+@dataclass(eq=False, slots=True)
+class TextTable:
+    """The templates of the pieces of a string that gets longer in a loop, and the numbers that a piece has room for;
+    both only get more."""
+
+    templates: list[Template] = field(default_factory=list)
+    numbers: list[Kind] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class GrownText(Text):
+    """A string that gets longer in a loop (`state.templates`): `cells` has a count and places, each with the number of
+    a template and the numbers that it writes."""
+
+    table: TextTable
+    cells: Seq
 
 
 @dataclass(eq=False, slots=True)

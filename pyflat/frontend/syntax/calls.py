@@ -45,6 +45,7 @@ from pyflat.frontend.syntax import (
     recursive_calls,
     repeated_calls,
     scopes,
+    stacked_calls,
 )
 from pyflat.ir.opaque_calls import Call
 
@@ -355,6 +356,9 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
 
 def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
+    stacked = s.frame.recursion if s.frames and s.frame.identity is frame.identity else None
+    if isinstance(stacked, stacked_calls.Stacked):
+        return stacked_calls.called(s, s.frame, stacked, frame.arguments, node)
     _check_recursion(s, frame, node)
     found = repeated_calls.copied(s, frame)
     if not isinstance(found, repeated_calls.Evaluation):
@@ -389,8 +393,11 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
     tree = frame.captured.tree
     if isinstance(tree, cst.Lambda):
         return s.space.evaluate(tree.body)
-    found = recursive_calls.plan(frame) if s.loops != "unroll" and frame.recursion is None else None
-    if found is None or any(f.identity is frame.identity for f in s.frames[:-1]):
+    outermost = s.loops != "unroll" and frame.recursion is None \
+        and not any(f.identity is frame.identity for f in s.frames[:-1])
+    found = recursive_calls.plan(frame) if outermost else None
+    calls = stacked_calls.plan(frame) if outermost else 0
+    if found is None and not calls:
         return _straight(s, tree)
     undo = loops.checkpoint(s)
     try:
@@ -400,17 +407,43 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
             raise
         undo()
         refusal = error
+    _remember_why(s, refusal)
+    try:
+        if found is not None:
+            return loops.built_aside(s, lambda: _collected(s, frame, *found))
+    except FlattenError as error:
+        if not calls:
+            raise error if error.code == refusal.code else refusal from None
+        undo()
+        _remember_why(s, refusal)
+    stacked = stacked_calls.Stacked(calls)
+    try:
+        try:
+            return loops.built_aside(s, lambda: stacked_calls.run(s, frame, stacked))
+        except FlattenError:
+            if not stacked.texts:
+                raise
+        undo()
+        _remember_why(s, refusal)
+        return stacked_calls.run(s, frame, stacked)
+    except FlattenError as error:
+        raise error if error.code == refusal.code else refusal from None
+
+
+def _remember_why(s: Evaluator, refusal: FlattenError) -> None:
+    """What a target without loops says."""
+    if s.rolled is None:
+        s.rolled = refusal
+
+
+def _collected(s: Evaluator, frame: Frame, calls: frozenset[cst.Call], opcode: str) -> Abstract:
+    """A recursion as a loop that collects what is done with its results."""
     if isinstance(frame.function, Closure):
         signature = _tree_signature(frame.function)
     else:
         signature = lookup.signature_of(frame.function)
     bind = recursive_calls.binder(s, frame, functools.partial(_arguments, s), signature)
-    if s.rolled is None:
-        s.rolled = refusal
-    try:
-        return recursive_calls.run(s, frame, recursive_calls.Recursion(*found, bind))
-    except FlattenError as error:
-        raise error if error.code == refusal.code else refusal from None
+    return recursive_calls.run(s, frame, recursive_calls.Recursion(calls, opcode, bind))
 
 
 def _straight(s: Evaluator, tree: cst.FunctionDef) -> Abstract:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
-import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
@@ -44,9 +44,6 @@ _COMPARE: dict[type, str] = {
     cst.Equal: "eq", cst.NotEqual: "ne", cst.LessThan: "lt", cst.LessThanEqual: "le", cst.GreaterThan: "gt",
     cst.GreaterThanEqual: "ge",
 }
-
-MAX_TEXTS = 32
-"""Strings that one f-string makes of known objects by lane; of more it makes one that is only good for raising."""
 
 
 def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
@@ -193,33 +190,32 @@ def _literal(s: Evaluator, node: Any) -> Abstract:
 
 
 def _formatted(s: Evaluator, node: cst.FormattedString) -> Abstract:
-    parts = [_part_of_text(s, part) for part in node.parts]
-    if len(node.parts) == len(parts) == 1 and isinstance(parts[0], Text):
-        return parts[0]
-    if len(parts) == 1 and numeric_kind(parts[0]) is INT and isinstance(parts[0], Value):
-        return texts.of_int(s, parts[0])
-    options = [alternatives(part) for part in parts]
-    known = all(isinstance(option, Static) for each in options for option in each)
-    if not known or math.prod(map(len, options)) > MAX_TEXTS:
+    return texts.concatenated(s, _parts(s, node, node.parts), node)
+
+
+def _parts(s: Evaluator, node: cst.FormattedString, parts: Any) -> list[Abstract]:
+    """The strings that an f-string, or a format specification in it, consists of."""
+    found: list[Abstract] = []
+    for part in parts:
+        if isinstance(part, cst.FormattedStringText):
+            found.append(_literal_part(node, part.value))
+            continue
+        value = evaluate(s, part.expression)
+        spec = texts.concatenated(s, _parts(s, node, part.format_spec or ()), node)
+        by_repr = part.equal is not None and part.format_spec is None
+        conversion = part.conversion or ("r" if by_repr else "")
+        if part.equal is not None:
+            found.append(Text())
+        found.append(texts.written_as(s, value, texts.known_spec(s, spec, part), conversion, node))
+    return found
+
+
+def _literal_part(node: cst.FormattedString, text: str) -> Abstract:
+    """What stands between the braces of an f-string."""
+    if "\\N" in text:
         return Text()
-    return _joined(s, "", parts)
-
-
-def _part_of_text(s: Evaluator, part: cst.BaseFormattedStringContent) -> Abstract:
-    """One part of an f-string: what is put in as it is, or a text."""
-    if isinstance(part, cst.FormattedStringText):
-        return Text() if any(mark in part.value for mark in ("\\", "{", "}")) else Static(part.value)
-    assert isinstance(part, cst.FormattedStringExpression)
-    value = evaluate(s, part.expression)
-    if not (part.format_spec or part.conversion or part.equal):
-        return value
-    spec = _joined(s, "", [_part_of_text(s, each) for each in part.format_spec or ()]) if all(
-        isinstance(each, cst.FormattedStringText) for each in part.format_spec or ()) else None
-    if not isinstance(spec, Static):
-        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", part)
-    if part.conversion is None and part.equal is None:
-        return texts.by_format(s, value, spec.value, part)
-    return texts.by_format(s, Text(), spec.value, part)
+    prefix = node.start.rstrip("\"'").lower().replace("f", "")
+    return Static(ast.literal_eval(prefix + node.quote + text.replace("{{", "{").replace("}}", "}") + node.quote))
 
 
 def _set(s: Evaluator, node: cst.Set) -> Abstract:
@@ -227,24 +223,11 @@ def _set(s: Evaluator, node: cst.Set) -> Abstract:
     return s.space.call(Static(set), Arguments([items], {}), node)
 
 
-def _joined(s: Evaluator, before: str, parts: Sequence[Abstract]) -> Abstract:
-    """The texts of known objects, one after the other, for each combination of alternatives."""
-    if not parts:
-        return Static(before)
-    first, *rest = parts
-
-    def one(known: Abstract) -> Abstract:
-        assert isinstance(known, Static)
-        return _joined(s, before + format(known.value), rest)
-
-    return _each(s, first, one)
-
-
 def _concatenated(s: Evaluator, node: cst.ConcatenatedString) -> Abstract:
     left, right = evaluate(s, node.left), evaluate(s, node.right)
     if isinstance(left, Static) and isinstance(right, Static):
         return Static(left.value + right.value)
-    return Text()
+    return texts.concatenated(s, [left, right], node)
 
 
 def _elements(s: Evaluator, elements: Any) -> list[Abstract]:

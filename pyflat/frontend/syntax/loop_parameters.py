@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.frontend.space import complex_numbers, growing, scalars, unsigned
-from pyflat.frontend.state import aliasing
+from pyflat.frontend.state import aliasing, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import (
@@ -21,6 +21,7 @@ from pyflat.frontend.state.values import (
     Complex,
     Contents,
     DictRef,
+    GrownText,
     GuardedUnion,
     IncomingEdge,
     ListRef,
@@ -44,6 +45,7 @@ from pyflat.frontend.syntax.loop_shapes import (
     ObjectShape,
     OneOf,
     Shape,
+    TextShape,
     TupleShape,
     UnsignedShape,
     zero,
@@ -91,6 +93,11 @@ class Maker:
                 return self.array(start, shape, name)
             case OneOf():
                 return self.one_of(start, shape.values, name)
+            case TextShape():
+                text = templates.grown(shape.table, start, shape.places, self.s.build.op)
+                cells = self.parameter(templates.padded_cells(text, shape.table), shape.cells(), name)
+                assert isinstance(cells, Seq)
+                return GrownText(shape.table, cells)
             case NoShape():
                 return Unavailable(shape.error)
             case Later():
@@ -193,6 +200,12 @@ class BackEdge:
                 parts = self.s.space.sequence_items(value) or ()
                 for inner, part in zip(param.items, parts, strict=True):
                     self.carry(inner, part)
+            case GrownText():
+                with self.s.build.detached() as items:
+                    most = len(param.cells.items) - 1
+                    text = templates.grown(param.table, value, most, self.s.build.op)
+                _add_to_block(self.edge.block, items)
+                self.carry(param.cells, templates.padded_cells(text, param.table))
             case ListRef() | DictRef() | ObjRef():
                 self.carry_object(param, value)
             case Array():

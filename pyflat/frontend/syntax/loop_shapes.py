@@ -22,7 +22,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, complex_numbers, growing, scalars
-from pyflat.frontend.state import aliasing
+from pyflat.frontend.state import aliasing, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, cells_of, complex_parts, describe, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
@@ -31,6 +31,7 @@ from pyflat.frontend.state.values import (
     Array,
     Cells,
     DictRef,
+    GrownText,
     GuardedUnion,
     IterRef,
     ListRef,
@@ -39,6 +40,7 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
+    TextTable,
     Unsigned,
     View,
 )
@@ -123,6 +125,18 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class TextShape:
+    """A string that gets longer: the kinds of the numbers that a piece has, and the number of places."""
+
+    table: TextTable
+    numbers: tuple[Kind, ...]
+    places: int
+
+    def cells(self) -> TupleShape:
+        return TupleShape(Cells, (INT, *[TupleShape(tuple, (INT, *self.numbers))] * self.places))
+
+
+@dataclass(frozen=True, slots=True)
 class NoShape:
     """Nothing can hold it: reading it is refused with `error`."""
 
@@ -130,7 +144,7 @@ class NoShape:
 
 
 Shape = (Kind | Number | IntOrFloat | ComplexShape | UnsignedShape | TupleShape | ObjectShape | ArrayShape | Later
-         | OneOf | NoShape)
+         | OneOf | TextShape | NoShape)
 """A number has its kind for a shape."""
 
 
@@ -199,6 +213,9 @@ class Shapes:
             objects = constants_among([] if known is None else list(known.values), old, value)
             if objects is not None and len(objects) <= MAX_CONSTANTS:
                 return known if known is not None and len(objects) == len(known.values) else OneOf(tuple(objects))
+        text = self._of_texts(known, old, value)
+        if text is not None:
+            return text
         after, other = number_and_other(value)
         before, missing = number_and_other(old)
         if known is None and missing is None and before is not None and is_constant(before):
@@ -219,6 +236,18 @@ class Shapes:
                               "iteration", help="give it one before it")
         assert inner is not None
         return Later(inner, missing)
+
+    def _of_texts(self, known: Shape | None, old: Abstract, value: Abstract) -> TextShape | None:
+        """The shape of a string that gets longer; None for anything else."""
+        tables = templates.tables_in(old, value)
+        if len(tables) > 1 or not self.s.grows or not templates.are_strings(old, value) \
+                or not (templates.can_grow(old) and templates.can_grow(value)):
+            return None
+        table = known.table if isinstance(known, TextShape) else tables[0] if tables else TextTable()
+        for one in (*alternatives(old), *alternatives(value)):
+            if not isinstance(one, GrownText) and not is_empty(one):
+                templates.register(table, one)
+        return TextShape(table, tuple(table.numbers), growing.PLACES)
 
     def of(self, value: Abstract, state: State) -> Shape:
         kind = numeric_kind(value)
@@ -425,6 +454,10 @@ def has_number(s: Evaluator, value: Abstract) -> Value:
         then, orelse = has_number(s, value.then), has_number(s, value.orelse)
         return s.build.op("select", value.cond, then, orelse)
     return const(not is_constant(value))
+
+
+def is_empty(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value == ""
 
 
 def is_constant(value: Abstract) -> bool:

@@ -29,7 +29,18 @@ from pyflat.frontend.state.values import (
     Static,
     View,
 )
-from pyflat.frontend.syntax import calls, cleanups, expressions, handlers, loops, patterns, recursive_calls, scopes
+from pyflat.frontend.syntax import (
+    calls,
+    cleanups,
+    expressions,
+    handlers,
+    local_classes,
+    loops,
+    patterns,
+    recursive_calls,
+    scopes,
+    stacked_calls,
+)
 
 
 def execute_suite(s: Evaluator, suite: cst.BaseSuite) -> None:
@@ -51,7 +62,7 @@ def execute(s: Evaluator, node: Any) -> None:
 
 
 _TITLES = {"Global": "a `global` declaration", "Nonlocal": "a `nonlocal` declaration",
-           "TryStar": "an `except*` block", "ClassDef": "a class definition",
+           "TryStar": "an `except*` block",
            "TypeAlias": "a type alias"}
 
 
@@ -227,6 +238,9 @@ def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:
 
 def _return(s: Evaluator, node: cst.Return) -> None:
     if s.frame.recursion is not None:
+        if isinstance(s.frame.recursion, stacked_calls.Stacked):
+            value = Static(None) if node.value is None else s.space.evaluate(node.value)
+            stacked_calls.give(s, s.frame, s.frame.recursion, value, node)
         recursive_calls.go_around(s, s.frame, s.frame.recursion, node.value)
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
     if s.widths is not None and len(s.frames) == 1:
@@ -401,7 +415,8 @@ _RULES: dict[type, Callable[[Evaluator, Any], None]] = {
     cst.Pass: _nothing, cst.Expr: _expression, cst.Assign: _assign, cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented, cst.If: _if, cst.For: loops.execute_for, cst.While: loops.execute_while,
     cst.Return: _return, cst.Break: _break, cst.Continue: _continue, cst.Raise: _raise, cst.Assert: _assert,
-    cst.Del: _delete, cst.FunctionDef: _define, cst.Import: _import, cst.ImportFrom: _import_from,
+    cst.Del: _delete, cst.FunctionDef: _define, cst.ClassDef: local_classes.define,
+    cst.Import: _import, cst.ImportFrom: _import_from,
     cst.Global: _nothing, cst.Nonlocal: _nothing, cst.Try: handlers.execute_try, cst.Match: patterns.execute_match,
     cst.With: handlers.execute_with,
 }

@@ -18,7 +18,7 @@ import numpy as np
 from pyflat.backend import flatten_fold, flatten_function, flatten_optimize
 from pyflat.backend.flat import FlatFunction
 from pyflat.errors import FlattenError, refuse
-from pyflat.ir.shape import Fixed, Labels, Maybe, Path, Record, Shape, rebuild
+from pyflat.ir.shape import Fixed, Labels, Maybe, Path, Ragged, Record, Shape, Texts, rebuild
 from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.calls import Caller
@@ -197,7 +197,7 @@ def _with_loops(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, 
 
 
 def _require_numbers(name: str, result: Shape) -> None:
-    if any(isinstance(leaf, Labels | Maybe) for leaf in _leaves(result)):
+    if any(isinstance(leaf, Labels | Texts | Ragged | Maybe) for leaf in _leaves(result)):
         raise refuse("flatten/result-kind", f"{name} gives strings, None or other objects, and other arrays than "
                      f"NumPy's hold numbers", help="return a number for each of them, or pass NumPy's arrays")
     if not all(map(_is_number, _leaves(result))):

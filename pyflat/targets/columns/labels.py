@@ -7,7 +7,7 @@ from typing import Any
 
 from pyflat.backend import FlatFunction
 from pyflat.errors import refuse
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
 from pyflat.targets.columns.terms import Term, Terms
 
 
@@ -37,6 +37,9 @@ class _Objects:
             case Labels():
                 name, code = next(source)
                 yield name, self.chosen([self.literal(item) for item in shape.table], code, {})
+            case Texts() | Ragged():
+                raise refuse("flatten/result-kind", f"{self.flat.name} gives strings or lists that are made from lanes",
+                             help="return the numbers that they are made of")
             case Maybe():
                 inner = list(self.results(shape.inner, source))
                 where = next(source)[1]

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.functions.records import spellings
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Shape
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Shape, Texts
 from pyflat.ir.types import Kind
 
 ATOM, UNARY, PRODUCT, SUM, COMPARISON, LOGIC, BITS, CHOICE = 10, 9, 8, 7, 5, 3, 2, 1
@@ -262,6 +262,9 @@ def leaf_names(shape: Shape, prefix: str = "") -> list[str]:
             return [f"{prefix}_code" if prefix else "code"]
         case Maybe():
             return [*leaf_names(shape.inner, prefix), f"{prefix}_is_none" if prefix else "is_none"]
+        case Texts() | Ragged():
+            raise refuse("flatten/result-kind", "a shader gives no strings and lists",
+                         help="return the numbers that they are made of")
         case Fixed():
             return []
     names = shape.names or [f"item_{position}" for position in range(len(shape.items))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from keyword import iskeyword
@@ -13,7 +14,7 @@ import numpy as np
 
 from pyflat.functions.stacking import DATES
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Record, Shape, leaves
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts, leaves, made
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
@@ -40,11 +41,17 @@ class Results:
                 found = self.fixed(shape.value)
                 self.exact &= self._same_text(found, node)
                 return found
+            case Ragged() | Record() if isinstance(shape, Ragged) or shape.cls is str:
+                self.exact = False
+                return self._made(shape, [Hole(next(values)) for _ in leaves(shape)])
             case Record():
                 return self._record(shape, values, node)
             case Labels():
                 self.exact = False
                 return self._chosen(shape, next(values))
+            case Texts():
+                self.exact = False
+                return self._text(shape, [Hole(next(values)) for _ in leaves(shape)])
             case Maybe():
                 return self._maybe(shape, values)
 
@@ -68,6 +75,17 @@ class Results:
         for condition, item in zip(reversed(conditions), reversed(chosen), strict=True):
             last = self.dialect.select(condition, item, last) if self.dialect is not None else last
         return last
+
+    def _text(self, shape: Texts, parts: list[Expr]) -> Expr:
+        """The text that str.format makes of numbers, where it is the only one."""
+        only = shape.table[0]
+        if not self.on_arrays and self.dialect is not None and len(shape.table) == 1 and isinstance(only, Template) \
+                and all(hole.how == "number" for hole in only.holes):
+            return Call(f"{only.text!r}.format", [parts[shape.leaf(hole)] for hole in only.holes])
+        return self._made(shape, parts)
+
+    def _made(self, shape: Shape, parts: list[Expr]) -> Expr:
+        return Call(self._named("made", functools.partial(made, shape)), parts)
 
     def _maybe(self, shape: Maybe, values: Iterator[Value]) -> Expr:
         """None where the last leaf says so; on arrays a mask."""

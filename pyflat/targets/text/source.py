@@ -20,7 +20,7 @@ from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Function, Param
-from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import flat
@@ -63,8 +63,8 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             text = " ".join(repr(shape.value).split())
             return f"= {text}" if len(text) <= 40 else f"= {type(shape.value).__name__} ..."
         case Record():
-            if shape.cls is complex:
-                return "complex"
+            if shape.cls in (complex, str):
+                return shape.cls.__name__
             if shape.cls in DATES:
                 return shape.cls.__name__
             if shape.cls is np.ndarray:
@@ -75,6 +75,11 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
         case Labels():
             classes = ("str" if item is OTHER_WORD else type(item).__name__ for item in shape.table)
             return " or ".join(dict.fromkeys(classes))
+        case Texts():
+            classes = ("str" if isinstance(item, Template) else type(item).__name__ for item in shape.table)
+            return " or ".join(dict.fromkeys(classes))
+        case Ragged():
+            return f"list of {kind_text(shape.items[0], floats)}" if shape.items else "list"
         case Maybe():
             return f"{kind_text(shape.inner, floats)} or None"
 

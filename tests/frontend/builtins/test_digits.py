@@ -220,10 +220,6 @@ def none_of_them(n):
     return str(n) is None, str(n) == None, str(n) in ("1", "2")  # noqa: E711
 
 
-def REFUSED_returned(n):
-    return str(n)
-
-
 def REFUSED_as_a_key(n):
     return {"1": 1.0, "2": 2.0}[str(n)]
 

@@ -401,7 +401,7 @@ def rounded_texts_of_a_helper(x):
     return float(_text(x, 3)) - float(_text(x + 0.25, 3)) + float(_text(x, 1))
 
 
-def REFUSED_text_of_either_number(x):
+def text_of_either_number(x):
     return float(f"{x:.2f}" if x > 1 else f"{x:.1f}")
 
 

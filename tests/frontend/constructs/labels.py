@@ -410,7 +410,7 @@ def unbound_in_some_lanes(x):
     return label
 
 
-def REFUSED_made_of_numbers(x):
+def made_of_numbers(x):
     return f"{x:.1f}"
 
 

@@ -9,11 +9,11 @@ def mirrored(x):
     return math.sqrt(x) if x < 1e300 else 1.0
 
 
-def REFUSED_endless_at_one_half(x):
+def endless_at_one_half(x):
     if x > 1.0:
-        return 1.0 - REFUSED_endless_at_one_half(1.0 / x) if x == x else 0.0
+        return 1.0 - endless_at_one_half(1.0 / x) if x == x else 0.0
     if x >= 0.5:
-        return math.pi - REFUSED_endless_at_one_half(1.0 - x)
+        return math.pi - endless_at_one_half(1.0 - x)
     return x * x if x == x and abs(x) < 1e300 else 0.0
 
 

@@ -269,10 +269,6 @@ def shortened_under_a_condition(x):
     return len(out)
 
 
-def REFUSED_returned(x):
-    return _digits(x)
-
-
 def REFUSED_rows(x):
     rows = []
     for i in range(int(abs(x)) % 5):

@@ -388,10 +388,6 @@ def REFUSED_iterated_and_shortened(x):
     return len(values)
 
 
-def REFUSED_returned(x):
-    return [v for v in (x, 1.0) if v > 0]
-
-
 ALL = [fn for name, fn in list(globals().items()) if isinstance(fn, FunctionType) and fn.__module__ == __name__ and name[0] != "_"]
 REFUSED = [fn for fn in ALL if fn.__name__.startswith("REFUSED_")]
 
@@ -407,4 +403,3 @@ def test_what_has_no_twin_is_refused(fn):
     with pytest.raises(pyflat.FlattenError) as caught:
         pyflat.twin(fn)(XS)
     assert caught.value.code in CODES
-    assert fn is not REFUSED_returned or "length differs from lane to lane" in str(caught.value)

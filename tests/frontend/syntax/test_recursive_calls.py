@@ -172,34 +172,54 @@ def fibonacci_pair(x):
     return _pair(0, 1, _n(x, 20))
 
 
-def REFUSED_floats_are_collected(x):
+def floats_are_collected(x):
     def halves(y):
         return 0.0 if y < 1 else y + halves(y / 2)
 
     return halves(min(abs(x), 1e3))
 
 
-def REFUSED_two_calls(x):
+def two_calls(x):
     def fibonacci(n):
         return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 
     return fibonacci(_n(x, 9))
 
 
-def REFUSED_a_call_in_an_argument(x):
+def a_call_in_an_argument(x):
     def twice(n):
         return 1 if n < 1 else twice(twice(n - 2) - 3)
 
     return twice(_n(x, 9))
 
 
-def REFUSED_sums_and_products(x):
+def sums_and_products(x):
     def both(n):
         if n < 1:
             return 1
         return 2 * both(n - 1) if n % 2 else 1 + both(n - 1)
 
     return both(_n(x, 9))
+
+
+def REFUSED_pairs(x):
+    def both(n):
+        if n < 1:
+            return 0, 1
+        a, b = both(n - 1)
+        return b, a + b
+
+    return both(_n(x, 9))[0]
+
+
+def REFUSED_a_call_in_a_loop(x):
+    def many(n):
+        total = 1
+        for k in range(n):
+            total += many(k)
+        return total
+
+    return many(_n(x, 5))
 
 
 ALL = [fn for name, fn in list(globals().items()) if isinstance(fn, FunctionType) and fn.__module__ == __name__ and name[0] != "_"]

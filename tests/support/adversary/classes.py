@@ -479,7 +479,7 @@ def case_eq_default(x: "float"):
     return a == a, a == Base(x), a != Base(x)
 
 
-def refused_class_body(x: "float"):
+def case_class_body(x: "float"):
     class L:
         z = 3.0
 

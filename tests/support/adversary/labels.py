@@ -129,8 +129,7 @@ def case_member_fstring(x: "float"):
     return f"{Size.of(x)}!"
 
 
-def refused_member_value_joined(x: "float"):
-    """flatten/result-kind"""
+def case_member_value_joined(x: "float"):
     return "-".join([Size.of(x).value, "x"])
 
 
@@ -389,13 +388,11 @@ def case_label_loop(n: "small"):
     return s
 
 
-def refused_label_percent(n: "small"):
-    """flatten/result-kind"""
+def case_label_percent(n: "small"):
     return "%s-%d" % ("a" if n > 0 else "b", 3)
 
 
-def refused_label_format(n: "small"):
-    """flatten/result-kind"""
+def case_label_format(n: "small"):
     return "{}/{}".format("a" if n > 0 else "b", Size.S.value)
 
 
@@ -462,8 +459,7 @@ def case_members_of_two(x: "float"):
     return Size.S if x > 0 else Word.ON
 
 
-def refused_member_list(x: "float"):
-    """flatten/result-kind"""
+def case_member_list(x: "float"):
     return [m.value for m in Size if m is not Size.of(x)]
 
 

@@ -476,8 +476,7 @@ def case_astype_bool(x: "float"):
     return (np.array([x, 1.0]) > 0).astype(int).sum()
 
 
-def refused_astype_array(x: "float"):
-    """flatten/result-kind"""
+def case_astype_array(x: "float"):
     return np.array([x, 2.5, -1.5]).astype(int).tolist() if abs(x) < 1e6 else []
 
 
@@ -512,8 +511,7 @@ def case_linspace_lane(x: "float"):
     return np.linspace(0.0, x, 5)[3] if abs(x) < 1e3 else 0.0
 
 
-def refused_range_lane(n: "small"):
-    """flatten/result-kind"""
+def case_range_lane(n: "small"):
     return [k * k for k in range(min(max(n, 0), 3))] + [0]
 
 

@@ -263,11 +263,11 @@ def refused_label_cmp(x: "float"):
     return a < "b", a >= "ab", max(a, "aa")
 
 
-def refused_join(x: "float"):
+def case_join(x: "float"):
     return ",".join(["a" if x > 0 else "b", "c"])
 
 
-def refused_format_label(x: "float"):
+def case_format_label(x: "float"):
     a = "hot" if x > 0 else "cold"
     return f"<{a:>5}>"
 

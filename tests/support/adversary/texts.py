@@ -132,8 +132,7 @@ def case_added_number(n: "small"):
         return -1
 
 
-def refused_added_to_number(n: "small"):
-    """flatten/unsupported-expression"""
+def case_added_to_number(n: "small"):
     try:
         n + "a"
         return 3
@@ -295,8 +294,7 @@ def refused_float_is_digit(n: "small"):
     return 1 if f"{n * 0.5}".isdigit() else 2
 
 
-def refused_truth(n: "small"):
-    """flatten/unsupported-expression"""
+def case_truth(n: "small"):
     return 1 if f"{n * 0.5}" else 2
 
 
@@ -364,13 +362,11 @@ def refused_stripped(n: "small"):
     return 1 if f"{n * 0.5}".strip("0123456789.-") else 2
 
 
-def refused_label_joined(n: "small"):
-    """flatten/unsupported-expression"""
+def case_label_joined(n: "small"):
     return len("".join(["" if n > 0 else "a"]))
 
 
-def refused_label_formatted(n: "small"):
-    """flatten/unsupported-expression"""
+def case_label_formatted(n: "small"):
     return 1 if "{}".format("" if n > 0 else "a") else 2
 
 

@@ -201,7 +201,7 @@ def case_strlen(n: "int"):
     return len(str(n))
 
 
-def refused_hex(n: "small"):
+def case_hex(n: "small"):
     return hex(n)
 
 

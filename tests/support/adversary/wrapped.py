@@ -480,8 +480,7 @@ def case_cached_wrapped(x: "float"):
     return p13.__wrapped__(x)
 
 
-def refused_cached_method(x: "float"):
-    """flatten/unsupported-statement"""
+def case_cached_method(x: "float"):
     class C:
         def __init__(self, v):
             self.v = v

@@ -1,0 +1,49 @@
+"""The functions of a first-year course: what flattens gives what the original gives, and how many do is written down."""
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.testing import in_kind, lane_of, same_bits
+from tests.support.first_year import EXERCISES, Exercise
+
+REFUSED = {
+    "calculator": "flatten/mixed-join",
+    "most_common_roll": "flatten/list-mutation",
+}
+"""What does not flatten, and why: a number or a string, a dict whose keys are lanes."""
+
+
+def _returning(exercise: Exercise) -> tuple[list[np.ndarray], list[object]]:
+    """The lanes in which the original returns, and what it returns there."""
+    kept, values = [], []
+    for lane, row in enumerate(zip(*(column.tolist() for column in exercise.lanes), strict=True)):
+        try:
+            values.append(exercise.function(*row))
+        except (ValueError, ZeroDivisionError):
+            continue
+        kept.append(lane)
+    return [column[kept] for column in exercise.lanes], values
+
+
+def test_there_are_ninety_nine_of_which_ninety_seven_flatten():
+    assert len(EXERCISES) == 99 and len(REFUSED) == 2 and REFUSED.keys() <= EXERCISES.keys()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("name", [name for name in EXERCISES if name not in REFUSED])
+def test_every_lane_is_the_originals(name, target):
+    exercise = EXERCISES[name]
+    columns, expected = _returning(exercise)
+    result = pyflat.twin(exercise.function, target=target, none="object")(*columns)
+    for lane, value in enumerate(expected):
+        got = lane_of(result, lane, len(expected))
+        assert same_bits(in_kind(value, got), got), [column[lane] for column in columns]
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_does_not_flatten_says_why(name):
+    exercise = EXERCISES[name]
+    with pytest.raises(pyflat.FlattenError) as caught:
+        pyflat.twin(exercise.function)(*_returning(exercise)[0])
+    assert caught.value.code == REFUSED[name]
