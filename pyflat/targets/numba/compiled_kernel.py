@@ -234,8 +234,8 @@ def _calls_python(op: Op) -> bool:
 
 
 def _passes(kernel: Kernel, text: str) -> Passes:
-    """Straight code that is written twice (conditions of lanes that wait, the angle of a sine and a cosine) is LLVM's to
-    share, as what is the same in each trip of a loop is."""
+    """Straight code that is written twice (conditions of lanes that wait, the angle of a sine and a cosine) is LLVM's
+    to share, as what is the same in each trip of a loop is."""
     if longest_mask_chain(kernel.items) > LONG_CHAIN:
         return Passes.UNCOMBINED
     twice = any(name in text for name in ('@"queued"', '@"pyflat.told_sin_and_cos'))
