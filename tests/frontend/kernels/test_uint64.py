@@ -205,3 +205,14 @@ def whole(a, b, mask):
 def test_whole_arrays():
     checked(whole, "numpy", "np.array([1, 2**63, 3, 2**64 - 7, 5], np.uint64), np.array([2**63] * 5, np.uint64), "
             "np.array([True, False, True, False, False])", vain=1)
+
+
+def below_zero(a, out):
+    for i in range(len(a)):
+        out[i] = a[i] + (-1) if a[i] > 5 else a[i]
+
+
+@TARGETS
+def test_a_negative_int_beside_uint64_is_an_overflow_error(target):
+    checked(below_zero, target, f"{MANY}, np.zeros(9, np.uint64)")
+    checked(below_zero, target, "np.arange(5, dtype=np.uint64), np.zeros(9, np.uint64)")

@@ -79,6 +79,7 @@ NEXT = math.nextafter
         # what says whether it raises is asked in all lanes, but for those that an earlier fault has
         ('%e = exp %x : f8 | %c = gt %e, 2.0 : b | fault %c ValueError("") | yield 0.0', None),
         ('%c = gt %x, 2.0 : b | fault %c ValueError("") | %e = exp %x : f8 | %d = gt %e, 1.0 : b | fault %d ValueError("") | yield 0.0', (-INF, 2.0, True)),
+        ('%e = exp %x : f8 | %d = gt %e, 9.0 : b | fault %d ValueError("") | %c = gt %x, 2.0 : b | fault %c ValueError("") | yield 0.0', None),
         # tests for infinity
         ("%c = isfinite %x : b | %e = exp %x : f8 | %r = select %c, %e, 0.0 : f8 | yield %r",
          (-1.7976931348623157e308, 1.7976931348623157e308, False)),
