@@ -13,6 +13,7 @@ shape.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CellType
 from typing import Any
 
@@ -134,9 +135,7 @@ class _Writer(ObjectWriter):
         with counted(b, self.operands, rolled=True) as k:
             self.at, known, given = k, self._known(k), self._load(self._behind(self.given, k), POINTER)
             b.store(i64(0), self._behind(self.steps, k))
-            self._ways(known, {
-                RAW: lambda: self._raw(known, given), INTEGER: lambda: self._integer(known, given),
-                TRUTH: lambda: self._truth(known, given), ARRAY: lambda: self._array(known, given, k)})
+            self._ways(known, given, partial(self._array, known, given, k))
         self._need(self._is_set(self._rank(self._first())))
         flags, dense = self._load(self.flags, I32), ir.Constant(I32, C_ORDER | FORTRAN)
         self._need(self._has(flags, ALIGNED))

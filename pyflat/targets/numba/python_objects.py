@@ -43,14 +43,17 @@ _FUNCTIONS: dict[str, tuple[ir.Type, list[ir.Type]]] = {
     "feclearexcept": (I32, [I32]), "fetestexcept": (I32, [I32]), "malloc": (POINTER, [I64]), "free": (VOID, [POINTER]),
     "memcpy": (POINTER, [POINTER, POINTER, I64])}
 _FASTCALL = 0x80
-_EMPTY = 184
-"""Place of PyArray_Empty in NumPy's table of C functions."""
+_VERSION, _EMPTY = 0, 184
+"""Places of PyArray_GetNDArrayCVersion and PyArray_Empty in NumPy's table of C functions."""
 
 
 @cache
 def supported() -> bool:
     """Whether objects are laid out here as they are in the headers."""
     if object.__basicsize__ != 16 or libm.library_symbol("feclearexcept") == 0:
+        return False
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(libm.numpy_functions("_ARRAY_API")[_VERSION])() >> 24
+    if version != 2:
         return False
     array = np.zeros((3, 5), np.int32)
     known = {TYPE: id(np.ndarray), DATA: array.ctypes.data, DESCR: id(array.dtype)}
@@ -150,8 +153,10 @@ class ObjectWriter:
     def _same(self, known: Any, given: Any) -> None:
         self._need(self._equal(self.b.ptrtoint(given, I64), self._word(OBJECT, known)))
 
-    def _ways(self, known: Any, ways: Mapping[int, Callable[[], None]]) -> None:
-        """What is done with an argument, by what it is."""
+    def _ways(self, known: Any, given: Any, array: Callable[[], None]) -> None:
+        """What is done with an argument, by what it is; `array` says what with an array."""
+        ways = {RAW: lambda: self._raw(known, given), INTEGER: lambda: self._integer(known, given),
+                TRUTH: lambda: self._truth(known, given), SAME: lambda: self._same(known, given), ARRAY: array}
         join = self.function.append_basic_block("next")
         switch = self.b.switch(self._word(WHAT, known), self.miss)
         for what, write in ways.items():

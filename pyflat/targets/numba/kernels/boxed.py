@@ -29,17 +29,13 @@ from pyflat.targets.numba.python_objects import (
     COMMON,
     DATA,
     DESCR,
-    INTEGER,
     NDARRAY,
     NONE,
     OBJECT,
     OTHER,
     RANK,
-    RAW,
-    SAME,
     SHAPE,
     STRIDES,
-    TRUTH,
     TYPE,
     VAIN,
     WRITEABLE,
@@ -153,10 +149,7 @@ class _Writer(ObjectWriter):
         given = self._load(self._behind(self.given, k), POINTER)
         for place in (self.starts, self.sizes):
             b.store(i64(0), self._behind(place, k))
-        self._ways(known, {
-            RAW: lambda: self._raw(known, given), INTEGER: lambda: self._integer(known, given),
-            TRUTH: lambda: self._truth(known, given), SAME: lambda: self._same(known, given),
-            ARRAY: lambda: self._array(known, given, k)})
+        self._ways(known, given, lambda: self._array(known, given, k))
 
     def _slot(self, value: Any) -> None:
         """The next word that the kernel gets."""
