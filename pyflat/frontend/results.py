@@ -1,10 +1,11 @@
 """Results: the paths on which a function returns become lane leaves of one shape.
 
-bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
-a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
+bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a tuple of
+another length) while others return numbers is a fault in its lanes: the replay reports it.
 
 Where no path returns a number or a tuple, lanes are codes of the objects that there are (`Labels`). Where some paths
-return None, and others something else, one more leaf says so (`Maybe`).
+return None, and others something else, one more leaf says so (`Maybe`). Where some return numbers and others objects,
+lanes are codes and numbers (`Texts`): the result is an array of objects, each the one that the original returns.
 
 What a function writes into its arguments (fields of an object, items of a list or dict) are results of their own:
 
@@ -178,6 +179,8 @@ def _is_none(value: Abstract) -> bool:
 def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shape:
     """The shape that holds all of these, or None where there is nothing else."""
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
+    if _is_mixed([v for v, _ in options if v is not UNBOUND]):
+        return result_texts.shape([v for v, _ in options if v is not UNBOUND])
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
     if any(is_beyond(v) for v, _ in options) and all(
@@ -213,6 +216,19 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
                        "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
+
+
+def _is_mixed(values: Sequence[Abstract]) -> bool:
+    """Numbers in some lanes, and in others strings or known objects."""
+    numbers = sum(map(result_texts.is_number, values))
+    return 0 < numbers < len(values) and all(
+        result_texts.is_number(v) or result_texts.is_known(v) or isinstance(v, Static) and _is_object(v.value)
+        for v in values)
+
+
+def _is_object(value: Any) -> bool:
+    """A known object that is no record of numbers."""
+    return _is_label(value) and not isinstance(value, tuple)
 
 
 def _is_label(value: Any) -> bool:

@@ -333,8 +333,8 @@ def _fit_label(value: Any, shape: Labels | Texts) -> int:
     code = shape.code(value)
     if code is not None:
         return code
-    record = isinstance(value, tuple | list | dict | np.ndarray | np.generic)
-    if record or isinstance(value, bool | int | float | complex) or not isinstance(shape.table, list):
+    other = isinstance(value, tuple | list | dict | np.ndarray | np.generic | bool | int | float | complex)
+    if not isinstance(shape.table, list) or other and not (isinstance(shape, Texts) and shape.mixed):
         raise LaneError(f"the function returned {value!r} here, which is no object like those of other lanes")
     shape.table.append(value)
     return len(shape.table) - 1
