@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.builtins import kernel_arrays, making
+from pyflat.frontend.builtins import dicts, kernel_arrays, making
 from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import bind_names, only, refuse_texts
 from pyflat.frontend.library import stdlib
@@ -21,6 +21,7 @@ from pyflat.frontend.space import (
     comparisons,
     complex_numbers,
     containers,
+    dict_views,
     growing,
     item_writes,
     lane_sets,
@@ -68,6 +69,10 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return lane_sets.method(s, receiver, name, arguments.positional, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
+        case DictRef() if name not in ("keys", "values", "items") and dict_views.is_of_lanes(s, receiver):
+            return dicts.method(s, receiver, name, arguments, node)
+        case DictRef() if dict_views.is_of_lanes(s, receiver):
+            return Lazy(functools.partial(containers.dict_view, s, receiver, {}, name, node))
         case DictRef():
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):

@@ -13,7 +13,18 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import characters, containers, growing, lane_sets, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import (
+    characters,
+    containers,
+    dict_views,
+    growing,
+    lane_dicts,
+    lane_sets,
+    ragged,
+    scalars,
+    texts,
+    width_rules,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -212,6 +223,8 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return ragged.length(s, ragged.items_of(s, value, node))
     if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
         return s.space.fold(value, Static(0), lambda old, make: _one_more(s, old, make), node)
+    if dict_views.is_of_lanes(s, value):
+        return dict_views.length(s, value, node)
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
     if isinstance(value, Ranges):
@@ -272,15 +285,17 @@ def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
 
 
 def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    entries: dict[Any, Abstract] = {}
+    entries: list[tuple[Abstract, Abstract]] = []
     for value in arguments.positional:
+        if dict_views.is_of_lanes(s, value) and not arguments.named:
+            return lane_dicts.copied(s, value, node, dict)
         if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
-            entries.update(s.space.dict_entries(value))
+            entries += [(Static(key), item) for key, item in s.space.dict_entries(value).items()]
             continue
         for pair in s.space.items(value, node):
             key, item = s.space.items(pair, node)
-            entries[heap.static_key(s, key, node)] = item
-    return heap.new_dict(s, {**entries, **arguments.named})
+            entries.append((key, item))
+    return lane_dicts.of_pairs(s, [*entries, *((Static(name), item) for name, item in arguments.named.items())], node)
 
 
 def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -35,6 +35,11 @@ def ulp(x: float) -> float:
     return math.ldexp(1.0, max(exponent(x) - 53, -1074)) if x > 0.0 else 5e-324
 
 
+def by_count(counts: Any) -> list[tuple[Any, Any]]:
+    """What `Counter.most_common` gives."""
+    return sorted(counts.items(), key=lambda pair: pair[1], reverse=True)
+
+
 def fsum(items: Sequence[float]) -> float:
     """The correctly rounded sum (J. R. Shewchuk, 1997): exact partial sums, then one rounding, half to even."""
     partials: list[float] = []

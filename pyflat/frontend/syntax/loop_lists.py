@@ -12,12 +12,13 @@ from typing import Any
 from pyflat.frontend.space import growing
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, cells_of
+from pyflat.frontend.state.kinds import alternatives, cells_of, entries_of, lane_form
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
     Contents,
+    DictRef,
     IncomingEdge,
     ListRef,
     Ref,
@@ -31,6 +32,8 @@ def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge]
     """Lists of `entry` that the edges have made longer or shorter get places there: which they are."""
     found: set[Ref] = set()
     for ref, before in start.heap.items():
+        if type(ref) is DictRef and ref not in owned and ref in entry.heap and s.grows:
+            found |= _other_keys(s, ref, entry, before, edges, node)
         if type(ref) is not ListRef or ref in owned or ref not in entry.heap:
             continue
         if cells_of(before) is not None:
@@ -41,6 +44,24 @@ def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge]
             entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(entry.heap[ref], changed), node)
             found.add(ref)
     return found
+
+
+def _other_keys(s: Evaluator, ref: DictRef, entry: State, before: Contents, edges: Sequence[IncomingEdge], node: Any
+                ) -> set[Ref]:
+    """A dict that gets keys gets places for them before the loop."""
+    after = [(edge.state, edge.state.heap.get(ref, before)) for edge in edges]
+    if entries_of(before) is not None or any(each is CONFLICT for each in (before, *(found for _, found in after))):
+        return set()
+    keys = [key for key, _ in before]
+    changed = [(state, found) for state, found in after if [key for key, _ in found] != keys]
+    if not changed:
+        return set()
+    entry.heap[ref] = lane_form(entry, ref, entry.heap[ref])
+    pairs = entry.heap[ref.entries]
+    samples = [state.heap[lane_form(state, ref, found)[-1][1] if (other := entries_of(found)) is None else other]
+               for state, found in changed]
+    entry.heap[ref.entries] = growing.from_items(s, pairs, _sample(pairs, samples), node)
+    return {ref, ref.entries}
 
 
 def _other_length(after: Contents, before: Contents) -> bool:
