@@ -31,7 +31,6 @@ from pyflat.ir.shape import (
 )
 from pyflat.ir.types import BOOL, FLOAT, INT
 
-
 _BY_VALUE = (str, Template, bool, int, float, complex)
 
 

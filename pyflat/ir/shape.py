@@ -9,8 +9,8 @@
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
     Texts((Template("{} apples", ...), None), (INT,))   a result only: by lane a text that is made from numbers of the
-                                                 lane, or an object, or a number of the lane; leaves: a position, and the
-                                                 numbers of all texts
+                                                 lane, or an object, or a number of the lane; leaves: a position, and
+                                                 the numbers of all texts
     Ragged((Leaf(INT), Leaf(INT)))               a result only: a list of up to two ints; leaves: 0, and for each place
                                                  whether the list has it, and the item
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
@@ -85,7 +85,8 @@ class Labels:
 @dataclass(frozen=True, slots=True)
 class Hole:
     """A place of a text: the `place`-th number of this kind, and what is written for it: "number" the number itself,
-    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`, "unsigned" the number modulo 2**64."""
+    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`,
+    "unsigned" the number modulo 2**64."""
 
     kind: Kind
     place: int

@@ -428,7 +428,7 @@ def _scatter_texts(
     for place, kind in enumerate(numbers):
         arrays[joined.leaf(Hole(kind, place - numbers.index(kind)))][where] = next(source)
     if isinstance(shape, Maybe):
-        arrays[0][where] = np.where(next(source), joined.code(None), arrays[0][where])
+        arrays[0][where] = np.where(next(source), joined.code(None) or 0, arrays[0][where])
 
 
 def _scatter_maybe(
@@ -523,7 +523,7 @@ def _as_texts(shape: Shape) -> Labels | Texts | None:
     if isinstance(shape, Fixed):
         return Labels((shape.value,)) if _is_known(shape) or kind_of(shape.value) is not None else None
     if isinstance(shape, Leaf) or shape in (COMPLEX, UNSIGNED):
-        return Texts((number_template(shape),), tuple(leaf.kind for leaf in leaves(shape)))  # type: ignore[arg-type]
+        return Texts((number_template(shape),), tuple(leaf.kind for leaf in leaves(shape)))
     return None
 
 

@@ -24,6 +24,7 @@ from pyflat.frontend.space import (
     dict_views,
     growing,
     item_writes,
+    lane_dicts,
     lane_sets,
     ragged,
     scalars,
@@ -265,6 +266,9 @@ def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None
             return Static(None)
         case "copy" if ref is not None:
             return heap.new_dict(s, entries)
+        case "pop" | "setdefault" if ref is not None and values and not isinstance(values[0], Static):
+            lane_dicts.to_lanes(s, ref, node)
+            return dicts.method(s, ref, name, arguments, node)
         case "pop" if ref is not None and values and isinstance(values[0], Static):
             if values[0].value not in entries:
                 if len(values) == 1:

@@ -1,18 +1,20 @@
-"""Dicts whose keys differ from lane to lane (`lane_dicts`), as what looks at them sees them: their entries are pairs, and
-one that a lane does not have is a gap."""
+"""Dicts whose keys differ from lane to lane (`lane_dicts`), as what looks at them sees them: their entries are pairs,
+and one that a lane does not have is a gap."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import zip_longest
+from typing import Any, TypeGuard
 
 import libcst as cst
 
 from pyflat.frontend.space import ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, entries_of
+from pyflat.frontend.state.kinds import cells_of, entries_of, lane
 from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, DictRef, GuardedUnion, ListRef, Seq, Static
+from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 
 
@@ -22,7 +24,7 @@ def entries(s: Evaluator, ref: DictRef, node: cst.CSTNode | None) -> ListRef:
     return found
 
 
-def is_of_lanes(s: Evaluator, value: object) -> bool:
+def is_of_lanes(s: Evaluator, value: object) -> TypeGuard[DictRef]:
     if not isinstance(value, DictRef):
         return False
     contents = s.state.heap[value]
@@ -63,13 +65,32 @@ def _seen(row: Abstract, what: str) -> Abstract:
     return row if what == "items" else row.items[0 if what == "keys" else 1]
 
 
-def _check_keys(s: Evaluator, first: Sequence[Abstract], now: Sequence[Abstract], node: cst.CSTNode | None) -> None:
-    cells, other = cells_of(first), cells_of(now)
-    if cells is not None and other is not None and cells.items[0] is other.items[0]:
+def _check_keys(s: Evaluator, first: Sequence[Abstract], now: Sequence[Abstract], node: Any) -> None:
+    """Lanes in which the dict gets other keys while it is iterated over are the original's, which raises."""
+    before, after = cells_of(first), cells_of(now)
+    if before is not None and after is not None:
+        _check_places(s, before, after, node)
         return
-    if cells is not None or other is not None or len(now) != len(first) or any(_presence(a) != _presence(b) for a, b in zip(first, now, strict=True)):
-        raise s.refuse("flatten/list-mutation", "a dict of lanes gets more or fewer keys while it is iterated over", node,
+    if before is not None or after is not None:
+        raise s.refuse("flatten/list-mutation", "a dict gets more or fewer keys while it is iterated over", node,
                        help="iterate over a copy: `for key in list(counts)`")
+    for old, new in zip_longest(first, now, fillvalue=UNBOUND):
+        if _presence(old) != _presence(new):
+            _suspect(s, s.build.op("xor", *(lane(ragged.split_gap(s, row)[0]) for row in (old, new))), node)
+
+
+def _check_places(s: Evaluator, before: Seq, after: Seq, node: Any) -> None:
+    if before.items[0] is not after.items[0]:
+        _suspect(s, lane(s.space.truth(s.space.compare("ne", before.items[0], after.items[0], node))), node)
+    for at, (old, new) in enumerate(zip(before.items[1:], after.items[1:], strict=True)):
+        if isinstance(old, Seq) and isinstance(new, Seq) and old.items[0] is not new.items[0]:
+            there = s.build.op("gt", lane(before.items[0]), const(at))
+            other = s.space.truth(s.space.compare("ne", old.items[0], new.items[0], node))
+            _suspect(s, s.build.op("and", there, lane(other)), node)
+
+
+def _suspect(s: Evaluator, changed: Value, node: Any) -> None:
+    heap.suspect_if(s, changed, "a dict gets other keys while it is iterated over", node)
 
 
 def _presence(row: Abstract) -> Any:

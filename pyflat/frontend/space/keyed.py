@@ -50,7 +50,8 @@ def check_key(s: Evaluator, key: Abstract, what: str, node: cst.CSTNode) -> None
         heap.suspect_if(s, s.build.op("ne", key, key), f"nan in {what}", node)
 
 
-def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pairs: bool) -> list[tuple[Here, Abstract]]:
+def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pairs: bool
+            ) -> list[tuple[Here, Abstract]]:
     """Of each row the lanes in which it is there and has the key. In a lane at most one has it."""
     found: list[tuple[Here, Abstract]] = []
     for item in rows(s, ref, node):
@@ -59,7 +60,7 @@ def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pai
             found.append((Static(False), row))
             continue
         there = key_of(row, pairs=pairs)
-        found.append((_both(s, present, _same(s, there, key, present, node)), row))
+        found.append((both(s, present, _same(s, there, key, present, node)), row))
     return found
 
 
@@ -74,7 +75,7 @@ def _same(s: Evaluator, a: Abstract, b: Abstract, present: Here, node: cst.CSTNo
     return s.space.truth(s.branch(present, compare, lambda: Static(False)))
 
 
-def _both(s: Evaluator, a: Here, b: Here) -> Here:
+def both(s: Evaluator, a: Here, b: Here) -> Here:
     if isinstance(a, Static):
         return b if a.value else a
     if isinstance(b, Static):
@@ -105,9 +106,9 @@ def add(s: Evaluator, ref: ListRef, row: Abstract, held: Sequence[Here], what: s
         count, places = growing.parts(s, ref)
         longer = num.binary(s, "add", count, new)
         growing.check_room(s, longer, len(places), node)
-        held_back = [growing.select_where(s, _both(s, new, s.space.truth(num.compare(s, "eq", count, Static(at)))), row, old)
-                     for at, old in enumerate(places)]
-        growing.write(s, ref, longer, held_back, node)
+        last = [both(s, new, s.space.truth(num.compare(s, "eq", count, Static(at)))) for at in range(len(places))]
+        written = [growing.select_where(s, here, row, old) for here, old in zip(last, places, strict=True)]
+        growing.write(s, ref, longer, written, node)
         return
     there = rows(s, ref, node)
     if len(there) >= MAX_ROWS:
@@ -152,7 +153,7 @@ def drop(s: Evaluator, ref: ListRef, held: Sequence[Here], node: cst.CSTNode) ->
     rest: list[Abstract] = []
     for item, here in zip(rows(s, ref, node), held, strict=True):
         present, row = ragged.split_gap(s, item)
-        kept = _both(s, present, _negated(s, here))
+        kept = both(s, present, _negated(s, here))
         if not isinstance(kept, Static):
             rest.append(GuardedUnion(kept, row, UNBOUND))
         elif kept.value:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import libcst as cst
 
@@ -19,7 +19,17 @@ from pyflat.frontend.space import dict_views, keyed
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, entries_of, lane_form, numeric_kind
-from pyflat.frontend.state.values import ENTRIES, FACTORY, Abstract, Arguments, DictRef, GuardedUnion, ListRef, Seq, Static
+from pyflat.frontend.state.values import (
+    ENTRIES,
+    FACTORY,
+    Abstract,
+    Arguments,
+    DictRef,
+    GuardedUnion,
+    ListRef,
+    Seq,
+    Static,
+)
 
 
 def new(s: Evaluator, cls: type, factory: Abstract | None = None) -> DictRef:
@@ -55,14 +65,15 @@ def _found(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode
     return entries, [(here, row.items[1] if isinstance(row, Seq) else row) for here, row in found]
 
 
-def _split(s: Evaluator, key: Abstract) -> bool:
+def _split(key: Abstract) -> TypeGuard[GuardedUnion]:
+    """Whether a key is one of several things that are compared one by one."""
     return isinstance(key, GuardedUnion) and any(numeric_kind(each) is None for each in alternatives(key))
 
 
 # --- operations
 def item(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> Abstract:
     """`ref[key]`."""
-    if _split(s, key):
+    if _split(key):
         return s.split(key, lambda each: item(s, ref, each, node))
     entries, found = _found(s, ref, key, node)
     held = [here for here, _ in found]
@@ -78,20 +89,20 @@ def item(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> Abstra
 
 
 def get(s: Evaluator, ref: DictRef, key: Abstract, default: Abstract, node: cst.CSTNode) -> Abstract:
-    if _split(s, key):
+    if _split(key):
         return s.split(key, lambda each: get(s, ref, each, default, node))
     return keyed.chosen(s, _found(s, ref, key, node)[1], default)
 
 
 def contains(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> Abstract:
-    if _split(s, key):
+    if _split(key):
         return s.split(key, lambda each: contains(s, ref, each, node))
     return keyed.any_of(s, [here for here, _ in _found(s, ref, key, node)[1]])
 
 
 def store(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
     """`ref[key] = value`: an equal key that is there already stays, and so does its place."""
-    if _split(s, key):
+    if _split(key):
         s.split(key, lambda each: store(s, ref, each, value, node))
         return
     entries, found = _found(s, ref, key, node)
@@ -101,7 +112,7 @@ def store(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.
 
 
 def delete(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> None:
-    if _split(s, key):
+    if _split(key):
         s.split(key, lambda each: delete(s, ref, each, node))
         return
     entries, found = _found(s, ref, key, node)
@@ -111,7 +122,7 @@ def delete(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> None
 
 
 def pop(s: Evaluator, ref: DictRef, key: Abstract, default: Abstract | None, node: cst.CSTNode) -> Abstract:
-    if _split(s, key):
+    if _split(key):
         return s.split(key, lambda each: pop(s, ref, each, default, node))
     entries, found = _found(s, ref, key, node)
     held = [here for here, _ in found]
@@ -123,7 +134,7 @@ def pop(s: Evaluator, ref: DictRef, key: Abstract, default: Abstract | None, nod
 
 
 def setdefault(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
-    if _split(s, key):
+    if _split(key):
         return s.split(key, lambda each: setdefault(s, ref, each, value, node))
     entries, found = _found(s, ref, key, node)
     keyed.add(s, entries, Seq(tuple, (key, value)), [here for here, _ in found], "a dict", node)

@@ -175,11 +175,12 @@ class Joiner:
             return old
         present = [v for v in values if v is not None]
         if isinstance(old, GuardedUnion) and all(isinstance(v, GuardedUnion) and v.cond is old.cond for v in present):
-            return GuardedUnion(old.cond, *(self._slot([v and getattr(v, part) for v in values], getattr(old, part), name)
-                                            for part in ("then", "orelse")))
+            parts = (self._slot([v and getattr(v, part) for v in values], getattr(old, part), name)
+                     for part in ("then", "orelse"))
+            return GuardedUnion(old.cond, *parts)
         if isinstance(old, Seq) and all(_like_seq(v, old) for v in present):
             columns = [v.items if isinstance(v, Seq) else None for v in values]
-            return Seq(old.cls, tuple(self._slot([c and c[i] for c in columns], item, name)
+            return Seq(old.cls, tuple(self._slot([None if c is None else c[i] for c in columns], item, name)
                                       for i, item in enumerate(old.items)))
         return self.join(values, name)
 
