@@ -70,9 +70,9 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return lane_sets.method(s, receiver, name, arguments.positional, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
-        case DictRef() if name not in ("keys", "values", "items") and dict_views.is_of_lanes(s, receiver):
+        case DictRef() if name not in ("keys", "values", "items") and dict_views.is_of_lanes(receiver, s):
             return dicts.method(s, receiver, name, arguments, node)
-        case DictRef() if dict_views.is_of_lanes(s, receiver):
+        case DictRef() if dict_views.is_of_lanes(receiver, s):
             return Lazy(functools.partial(containers.dict_view, s, receiver, {}, name, node))
         case DictRef():
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)

@@ -223,7 +223,7 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return ragged.length(s, ragged.items_of(s, value, node))
     if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
         return s.space.fold(value, Static(0), lambda old, make: _one_more(s, old, make), node)
-    if dict_views.is_of_lanes(s, value):
+    if dict_views.is_of_lanes(value, s):
         return dict_views.length(s, value, node)
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
@@ -287,7 +287,7 @@ def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
 def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     entries: list[tuple[Abstract, Abstract]] = []
     for value in arguments.positional:
-        if dict_views.is_of_lanes(s, value) and not arguments.named:
+        if dict_views.is_of_lanes(value, s) and not arguments.named:
             return lane_dicts.copied(s, value, node, dict)
         if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
             entries += [(Static(key), item) for key, item in s.space.dict_entries(value).items()]

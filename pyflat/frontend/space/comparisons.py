@@ -87,7 +87,7 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return _in_range(s, container.value, item)
     if isinstance(container, Ranges) and not container.once and container.step in (1, -1):
         return _between(s, container, item)
-    if dict_views.is_of_lanes(s, container):
+    if dict_views.is_of_lanes(container, s):
         return s.space.truth(s.space.call(BoundMethod(container, "__contains__"), Arguments([item], {}), node))
     if isinstance(container, DictRef):
         members: Sequence[Abstract] = [Static(k) for k, _ in heap.contents(s, container, node)]

@@ -157,7 +157,7 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
 def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
               ) -> Iterator[Abstract]:
     """Keys, values or items as they are when the iteration reaches them; RuntimeError when the size changes."""
-    if ref is not None and dict_views.is_of_lanes(s, ref):
+    if ref is not None and dict_views.is_of_lanes(ref, s):
         yield from dict_views.view(s, ref, view, node)
         return
     size = len(known if ref is None else heap.contents(s, ref, node))
@@ -259,7 +259,7 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
     if isinstance(key, GuardedUnion):
         return s.split(key, lambda v: index(s, owner, v, node))
-    if dict_views.is_of_lanes(s, owner):
+    if dict_views.is_of_lanes(owner, s):
         return s.space.call(BoundMethod(owner, "__getitem__"), Arguments([key], {}), node)
     if isinstance(key, Static) and isinstance(owner, Static):
         return _static_index(s, owner.value, key.value, node)

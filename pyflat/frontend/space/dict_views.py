@@ -24,7 +24,7 @@ def entries(s: Evaluator, ref: DictRef, node: cst.CSTNode | None) -> ListRef:
     return found
 
 
-def is_of_lanes(s: Evaluator, value: object) -> TypeGuard[DictRef]:
+def is_of_lanes(value: object, s: Evaluator) -> TypeGuard[DictRef]:
     if not isinstance(value, DictRef):
         return False
     contents = s.state.heap[value]

@@ -75,7 +75,7 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
             heap.rewrite(s, owner, tuple(changed), node)
         case ListRef() if not isinstance(key, Slice):
             _store_list(s, owner, key, value, node)
-        case DictRef() if dict_views.is_of_lanes(s, owner) and not isinstance(key, Slice):
+        case DictRef() if dict_views.is_of_lanes(owner, s) and not isinstance(key, Slice):
             lane_dicts.store(s, owner, key, value, node)
         case DictRef() if isinstance(key, Static):
             entries = dict(heap.contents(s, owner, node))
@@ -107,7 +107,7 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
         take_item(s, owner, key, node)
         return
     if isinstance(owner, DictRef) and not isinstance(key, Slice | Axes) and (
-            dict_views.is_of_lanes(s, owner) or not isinstance(key, Static)):
+            dict_views.is_of_lanes(owner, s) or not isinstance(key, Static)):
         lane_dicts.to_lanes(s, owner, node)
         lane_dicts.delete(s, owner, key, node)
         return

@@ -129,7 +129,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             raise s.raised(ValueError)
         case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
-        case DictRef() if dict_views.is_of_lanes(s, value):
+        case DictRef() if dict_views.is_of_lanes(value, s):
             return dict_views.is_filled(s, value)
         case ListRef() | DictRef():
             found = s.state.heap[value]
