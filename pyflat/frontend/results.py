@@ -1,11 +1,12 @@
 """Results: the paths on which a function returns become lane leaves of one shape.
 
-bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a tuple of
-another length) while others return numbers is a fault in its lanes: the replay reports it.
+bool, int, float and complex join to the larger kind. A path that returns something no lane can hold is a fault in its
+lanes: the replay reports it.
 
 Where no path returns a number or a tuple, lanes are codes of the objects that there are (`Labels`). Where some paths
-return None, and others something else, one more leaf says so (`Maybe`). Where some return numbers and others objects,
-lanes are codes and numbers (`Texts`): the result is an array of objects, each the one that the original returns.
+return None, and others something else, one more leaf says so (`Maybe`). Where some return numbers and others a tuple or
+a string, or tuples have several lengths, lanes are codes and numbers (`Texts`): the result is an array of objects, each
+the one that the original returns.
 
 What a function writes into its arguments (fields of an object, items of a list or dict) are results of their own:
 
@@ -21,7 +22,7 @@ The call puts them where the original would have put them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from typing import Any
@@ -61,6 +62,7 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
+    Unsigned,
 )
 from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
@@ -69,6 +71,7 @@ from pyflat.ir.shape import (
     COMPLEX,
     REAL_OR_COMPLEX,
     UNSIGNED,
+    Composed,
     Fixed,
     Labels,
     Leaf,
@@ -179,8 +182,9 @@ def _is_none(value: Abstract) -> bool:
 def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shape:
     """The shape that holds all of these, or None where there is nothing else."""
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
-    if _is_mixed([v for v, _ in options if v is not UNBOUND]):
-        return result_texts.shape([v for v, _ in options if v is not UNBOUND])
+    mixed = _mixed(s, [(v, state) for v, state in options if v is not UNBOUND])
+    if mixed is not None:
+        return mixed
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
     if any(is_beyond(v) for v, _ in options) and all(
@@ -218,17 +222,39 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 
 
-def _is_mixed(values: Sequence[Abstract]) -> bool:
-    """Numbers in some lanes, and in others strings or known objects."""
-    numbers = sum(map(result_texts.is_number, values))
-    return 0 < numbers < len(values) and all(
-        result_texts.is_number(v) or result_texts.is_known(v) or isinstance(v, Static) and _is_object(v.value)
-        for v in values)
+def _mixed(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Texts | None:
+    """The shape of numbers in some lanes and strings, objects, tuples or lists in others, or of tuples of several
+    lengths: for each number its own kind."""
+    families = [_family(value, state) for value, state in options]
+    if len(set(families)) < 2 or None in families:
+        return None
+    groups: dict[Hashable, list[tuple[Abstract, State]]] = {}
+    known: list[Abstract] = []
+    for family, option in zip(families, options, strict=True):
+        value = option[0]
+        if family == "object" or isinstance(value, Static) and family == "number":
+            known.append(value)
+        else:
+            kind = numeric_kind(value) or type(value) if family == "number" else None
+            groups.setdefault((family, kind), []).append(option)
+    made = [Composed.of(_of_options(s, group)) for group in groups.values()]
+    return Texts.of([*result_texts.shape(known).table, *made])
 
 
-def _is_object(value: Any) -> bool:
-    """A known object that is no record of numbers."""
-    return _is_label(value) and not isinstance(value, tuple)
+def _family(value: Abstract, state: State) -> Hashable:
+    """What an array can hold beside it without being one of objects: None if that is not known."""
+    if is_number(value):
+        return "number"
+    if result_lists.places_of(value, state) is not None:
+        return "list"
+    parts = parts_of(value, state)
+    if parts is not None:
+        return None if parts.cls is np.ndarray else (parts.cls, parts.names, len(parts.items))
+    return "object" if result_texts.is_known(value) or isinstance(value, Static) and _is_label(value.value) else None
+
+
+def is_number(value: Abstract) -> bool:
+    return numeric_kind(value) is not None or complex_parts(value) is not None or isinstance(value, Unsigned)
 
 
 def _is_label(value: Any) -> bool:
@@ -254,8 +280,6 @@ def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
         raise s.refuse("flatten/result-kind", "the function returns arrays of different shapes",
                        help="return arrays of one shape on all paths")
     alike = [(p, state) for p, state in records if _fits(p, first.cls, first.names, len(first.items))]
-    if any(len(p.items) != len(first.items) for p, _ in records):
-        raise s.refuse("flatten/result-kind", "the function returns tuples of different lengths")
     items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
     if first.cls in DATES and any(isinstance(item, Labels | Maybe) for item in items):
         raise s.refuse("flatten/result-kind", "the function returns dates of several time zones")
@@ -302,6 +326,8 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
     match shape:
         case Texts() | Record() if is_text(shape):
             made = result_texts.leaves(shape, value, functools.partial(_emit, edge))
+            if made is None and isinstance(shape, Texts):
+                made = _composed_leaves(s, edge, where, value, shape)
             if made is None:
                 _wrong(s, edge, where, value, shape, out)
             else:
@@ -339,6 +365,31 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
         case Maybe():
             _leaves(s, edge, where, value, shape.inner, out)
             out.append(FALSE)
+
+
+def _composed_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Texts
+                     ) -> list[Value] | None:
+    """The leaves of a number, tuple or list among other objects; None for what the shape does not hold."""
+    for code, item in enumerate(shape.table):
+        if isinstance(item, Composed) and _is_of(value, edge.state, item.shape):
+            parts: list[Value] = []
+            _leaves(s, edge, where, value, item.shape, parts)
+            found: list[Value] = [const(code), *map(undefined, shape.numbers)]
+            for hole, part in zip(item.holes, parts, strict=True):
+                found[shape.leaf(hole)] = part
+            return found
+    return None
+
+
+def _is_of(value: Abstract, state: State, shape: Shape) -> bool:
+    """Whether it is a number of this very kind, or a tuple or list that may have this shape."""
+    if is_number(value):
+        own = COMPLEX if complex_parts(value) is not None else UNSIGNED if isinstance(value, Unsigned) else None
+        return shape == own or isinstance(shape, Leaf) and shape.kind is numeric_kind(value)
+    if isinstance(shape, Ragged):
+        return result_lists.places_of(value, state) is not None
+    parts = parts_of(value, state)
+    return parts is not None and isinstance(shape, Record) and _fits(parts, shape.cls, shape.names, len(shape.items))
 
 
 def _ragged_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Ragged, out: list[Value]

@@ -9,8 +9,8 @@
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
     Texts((Template("{} apples", ...), None), (INT,))   a result only: by lane a text that is made from numbers of the
-                                                 lane, or an object, or a number of the lane; leaves: a position, and
-                                                 the numbers of all texts
+                                                 lane, or an object; leaves: a position, and the numbers of all texts
+    Texts((Composed(Leaf(FLOAT), ...), "n/a"), (FLOAT,))   numbers in some lanes, and in others something else
     Ragged((Leaf(INT), Leaf(INT)))               a result only: a list of up to two ints; leaves: 0, and for each place
                                                  whether the list has it, and the item
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,8 +86,7 @@ class Labels:
 @dataclass(frozen=True, slots=True)
 class Hole:
     """A place of a text: the `place`-th number of this kind, and what is written for it: "number" the number itself,
-    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`,
-    "unsigned" the number modulo 2**64."""
+    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`."""
 
     kind: Kind
     place: int
@@ -102,30 +102,43 @@ class Hole:
                 return [self.what[number] for number in numbers]
             case "times":
                 return [self.what * number for number in numbers]
-            case "unsigned":
-                return [number % 2**64 for number in numbers]
         return numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with holes, as `str.format` takes it; without a text the number in the hole itself, or the complex number
-    of two."""
+    """A text with holes, as `str.format` takes it."""
 
-    text: str | None
+    text: str
     holes: tuple[Hole, ...]
 
     def made(self, numbers: Callable[[Hole], Sequence[Any]], count: int) -> Iterator[Any]:
         """The texts of `count` lanes, of which `numbers` gives those of a hole."""
         columns = [hole.written(numbers(hole)) for hole in self.holes]
-        if self.text is None:
-            return iter(columns[0]) if len(columns) == 1 else map(complex, *columns)
         return map(self.text.format, *columns) if columns else iter([self.text.format()] * count)
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A number, tuple or other object of this shape, with a hole for each leaf."""
+
+    shape: Shape
+    holes: tuple[Hole, ...]
+
+    @classmethod
+    def of(cls, shape: Shape) -> Composed:
+        places: dict[Kind, Iterator[int]] = {kind: itertools.count() for kind in (INT, FLOAT, BOOL)}
+        return cls(shape, tuple(Hole(leaf.kind, next(places[leaf.kind])) for leaf in leaves(shape)))
+
+    def made(self, numbers: Callable[[Hole], Sequence[Any]], count: int) -> Iterator[Any]:
+        """The objects of `count` lanes, of which `numbers` gives those of a hole."""
+        rows = zip(*map(numbers, self.holes), strict=True) if self.holes else [()] * count
+        return (rebuild(self.shape, iter(row)) for row in rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """By lane an object of `table`, or the text that a Template there makes of the lane's numbers. The first leaf is
+    """By lane an object of `table`, or what a Template or Composed there makes of the lane's numbers. The first leaf is
     the position in the table, the others are numbers of the kinds `numbers`, those of one kind next to each other."""
 
     table: Sequence[Any]
@@ -133,9 +146,16 @@ class Texts:
 
     @property
     def mixed(self) -> bool:
-        """Whether numbers are among the objects."""
-        return any(item.text is None if isinstance(item, Template) else isinstance(item, int | float | complex)
-                   for item in self.table)
+        """Whether there are numbers, tuples and the like among the objects."""
+        return any(isinstance(item, Composed | int | float | complex) for item in self.table)
+
+    @classmethod
+    def of(cls, table: Sequence[object]) -> Texts:
+        """With as many numbers of a kind as one item of the table has."""
+        most = {INT: 0, FLOAT: 0, BOOL: 0}
+        for hole in itertools.chain.from_iterable(map(holes_of, table)):
+            most[hole.kind] = max(most[hole.kind], hole.place + 1)
+        return cls(tuple(table), tuple(kind for kind, count in most.items() for _ in range(count)))
 
     def leaf(self, hole: Hole) -> int:
         """The leaf that a hole is filled from."""
@@ -153,12 +173,12 @@ class Texts:
         for code in np.unique(codes if wanted is None else codes[wanted]).tolist():
             here = codes == code if wanted is None else (codes == code) & wanted
             lanes, item = np.flatnonzero(here), self.table[code]
-            if isinstance(item, Template):
+            if isinstance(item, Template | Composed):
                 made = item.made(lambda hole, at=lanes: parts[self.leaf(hole)][at].tolist(), len(lanes))  # type: ignore[misc]
-                found[lanes] = list(made)
             else:
-                for lane in lanes:
-                    found[lane] = item
+                made = itertools.repeat(item, len(lanes))
+            for lane, value in zip(lanes.tolist(), made, strict=True):
+                found[lane] = value
         return found
 
 
@@ -222,11 +242,9 @@ UNSIGNED = Record(np.uint64, ("bits",), (Leaf(INT),))
 """A result: ints of [0, 2**64), as the signed ints with the same bits."""
 
 
-def number_template(shape: Leaf | Record) -> Template:
-    """A number itself, among results of which some are no numbers."""
-    how = "unsigned" if shape == UNSIGNED else "number"
-    kinds = [leaf.kind for leaf in leaves(shape)]
-    return Template(None, tuple(Hole(kind, place, how) for place, kind in enumerate(kinds)))
+def holes_of(item: object) -> tuple[Hole, ...]:
+    """The holes of an item of a table."""
+    return item.holes if isinstance(item, Template | Composed) else ()
 
 
 def leaves(shape: Shape) -> Iterator[Leaf]:
@@ -283,7 +301,8 @@ def rebuild(shape: Shape, values: Iterator[Any]) -> Any:
         case Texts():
             row = [next(values) for _ in leaves(shape)]
             item = shape.table[row[0]]
-            return next(item.made(lambda hole: [row[shape.leaf(hole)]], 1)) if isinstance(item, Template) else item
+            made = isinstance(item, Template | Composed)
+            return next(item.made(lambda hole: [row[shape.leaf(hole)]], 1)) if made else item
         case Ragged():
             code = next(values)
             found = [(next(values), rebuild(item, values)) for item in shape.items]

@@ -16,7 +16,6 @@ from __future__ import annotations
 import enum
 import itertools
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.shape import (
     COMPLEX,
     REAL_OR_COMPLEX,
-    UNSIGNED,
+    Composed,
     Fixed,
     Hole,
     Labels,
@@ -40,8 +39,8 @@ from pyflat.ir.shape import (
     Record,
     Shape,
     Texts,
+    holes_of,
     leaves,
-    number_template,
     rebuild,
     record_of,
     written_record,
@@ -425,8 +424,9 @@ def _scatter_texts(
     codes = np.array([joined.code(item) for item in made.table])
     arrays[0][where] = codes.take(next(source)) if isinstance(shape, Labels | Texts) else codes[0]
     numbers = made.numbers if isinstance(made, Texts) else ()
-    for place, kind in enumerate(numbers):
-        arrays[joined.leaf(Hole(kind, place - numbers.index(kind)))][where] = next(source)
+    holes = [Hole(kind, place - numbers.index(kind)) for place, kind in enumerate(numbers)]
+    for hole in holes if isinstance(shape, Texts) else holes_of(made.table[0]):
+        arrays[joined.leaf(hole)][where] = next(source)
     if isinstance(shape, Maybe):
         arrays[0][where] = np.where(next(source), joined.code(None) or 0, arrays[0][where])
 
@@ -504,6 +504,8 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
         record = made[0][1]
         parts = [[(shown, each.items[i]) for shown, each in made] for i in range(len(record.items))]
         return Record(record.cls, record.names, tuple(map(_join, parts)))
+    if None not in texts:
+        return _joined_texts([shape for shape in texts if shape is not None])
     one = results[0]
     other = next((each for each in rest if _in_words(each[1]) != _in_words(one[1])), rest[0])
     message = f"the result is {_in_words(one[1])} for {one[0]} and {_in_words(other[1])} for {other[0]}"
@@ -517,22 +519,20 @@ def _is_known(shape: Shape) -> bool:
 
 
 def _as_texts(shape: Shape) -> Labels | Texts | None:
-    """The results of a group as objects; None for lists and records."""
+    """The results of a group as objects; None for arrays, and for what is written into arguments."""
     if isinstance(shape, Labels | Texts):
         return shape
     if isinstance(shape, Fixed):
-        return Labels((shape.value,)) if _is_known(shape) or kind_of(shape.value) is not None else None
-    if isinstance(shape, Leaf) or shape in (COMPLEX, UNSIGNED):
-        return Texts((number_template(shape),), tuple(leaf.kind for leaf in leaves(shape)))
-    return None
+        known = _is_known(shape) or kind_of(shape.value) is not None or isinstance(shape.value, tuple)
+        return Labels((shape.value,)) if known else None
+    if isinstance(shape, Record) and (shape.cls is np.ndarray or written_record(shape) is not None):
+        return None
+    return Texts.of((Composed.of(shape),))
 
 
 def _joined_texts(shapes: Sequence[Labels | Texts]) -> Texts:
     """The texts of all groups, with as many numbers of a kind as one of them has."""
-    most = Counter[Kind]()
-    for shape in shapes:
-        most |= Counter(shape.numbers if isinstance(shape, Texts) else ())
-    return Texts(_joined_labels([Labels(shape.table) for shape in shapes]).table, tuple(most.elements()))
+    return Texts.of(_joined_labels([Labels(shape.table) for shape in shapes]).table)
 
 
 def _joined_labels(shapes: Sequence[Labels]) -> Labels:

@@ -41,6 +41,7 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import (
     OTHER_WORD,
+    Composed,
     Fixed,
     Hole,
     Labels,
@@ -295,12 +296,16 @@ def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:
 
 
 def _encoded_text(trace: Trace, item: Any) -> list[Any]:
+    if isinstance(item, Composed):
+        return ["composed", _encoded(trace, item.shape)]
     if not isinstance(item, Template):
         return _encoded_value(trace, item)
     return ["template", item.text, [[hole.kind.value, hole.place, hole.how, hole.what] for hole in item.holes]]
 
 
 def _decoded_text(trace: Trace, data: Sequence[Any]) -> Any:
+    if data[0] == "composed":
+        return Composed.of(_decoded(trace, data[1]))
     if data[0] != "template":
         return _decoded_value(trace, data)
     holes = [Hole(Kind(kind), place, how, tuple(what) if isinstance(what, list) else what)

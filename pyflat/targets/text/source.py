@@ -20,7 +20,7 @@ from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Function, Param
-from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts
+from pyflat.ir.shape import OTHER_WORD, Composed, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import flat
@@ -76,18 +76,17 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             classes = ("str" if item is OTHER_WORD else type(item).__name__ for item in shape.table)
             return " or ".join(dict.fromkeys(classes))
         case Texts():
-            classes = (_made_class(item) if isinstance(item, Template) else type(item).__name__ for item in shape.table)
-            return " or ".join(dict.fromkeys(classes))
+            return " or ".join(dict.fromkeys(_item_text(item, floats) for item in shape.table))
         case Ragged():
             return f"list of {kind_text(shape.items[0], floats)}" if shape.items else "list"
         case Maybe():
             return f"{kind_text(shape.inner, floats)} or None"
 
 
-def _made_class(item: Template) -> str:
-    if item.text is not None:
-        return "str"
-    return KIND_NAMES[item.holes[0].kind] if len(item.holes) == 1 else "complex"
+def _item_text(item: object, floats: FloatFormat) -> str:
+    if isinstance(item, Composed):
+        return kind_text(item.shape, floats)
+    return "str" if isinstance(item, Template) else "None" if item is None else type(item).__name__
 
 
 def statement_lines(tree: cst.FunctionDef | cst.Lambda) -> dict[cst.CSTNode, cst.SimpleStatementLine]:
