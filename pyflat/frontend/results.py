@@ -192,7 +192,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
     if any(is_beyond(v) for v, _ in options) and all(
-            is_beyond(v) or numeric_kind(v) in (INT, BOOL) for v, _ in options):
+            is_beyond(v) or numeric_kind(v) in (INT, BOOL) and not _is_negative(v) for v, _ in options):
         return UNSIGNED
     if kinds:
         joined = kinds[0]
@@ -224,6 +224,10 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
                        "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
+
+
+def _is_negative(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value < 0
 
 
 def _is_mixed(values: Sequence[Abstract]) -> bool:
