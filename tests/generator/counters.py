@@ -64,14 +64,15 @@ class _Writer:
 
     def loop(self) -> list[str]:
         body = [INDENT + line for _ in range(self.rng.randint(1, 3)) for line in self.statement()]
-        head, step = self.rng.choice((("while m > 0:", ["m //= 3"]), ("while m > 0:", ["m //= 10"]), ("for k in range(4):", []),
-                                      ("for k in range(m % 6):", []), ("for k in (n % 3, m % 5, 2):", [])))
+        kept = ("while m > 0:", ["m //= 3"]), ("while m > 0:", ["m //= 10"]), ("for k in range(m % 6):", [])
+        known = ("for k in range(4):", []), ("for k in (n % 3, m % 5, 2):", []), ("for k in (m, n, m // 3, 1):", [])
+        head, step = self.rng.choice(kept if self.rng.random() < 0.15 else known)
         return [head, *body, *[INDENT + line for line in step]]
 
     def number(self) -> str:
         return self.rng.choice((
             "len(d)", "t", "sum(d.values()) % 1000", "max(d.values(), default=-1)", "len(s)", "int(bool(d))", f"d.get({self.key()}, 7)",
-            f"d[{self.key()}]", "len(d) * 100 + len(s)", "x * len(d)", f"ways(m % 9)"))
+            f"d[{self.key()}]", "len(d) * 100 + len(s)", "x * len(d)", "ways(m % 9)"))
 
     def result(self) -> list[str]:
         number = self.number()
