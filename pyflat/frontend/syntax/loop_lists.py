@@ -63,7 +63,8 @@ def _other_keys(s: Evaluator, ref: DictRef, entry: State, before: Contents, edge
     pairs = entry.heap[ref.entries]
     samples = [state.heap[lane_form(state, ref, found)[-1][1] if (other := entries_of(found)) is None else other]
                for state, found in changed]
-    entry.heap[ref.entries] = growing.from_items(s, pairs, _sample(pairs, samples, Seq(tuple, (Static(0), Static(0)))), node)
+    sample = _sample(pairs, samples, Seq(tuple, (Static(0), Static(0))))
+    entry.heap[ref.entries] = growing.from_items(s, pairs, sample, node)
     return {ref, ref.entries}
 
 
