@@ -157,8 +157,9 @@ class Texts:
                 made = item.made(lambda hole, at=lanes: parts[self.leaf(hole)][at].tolist(), len(lanes))  # type: ignore[misc]
                 found[lanes] = list(made)
             else:
-                for lane in lanes:
-                    found[lane] = item
+                one = np.empty((), object)
+                one[()] = item
+                found[lanes] = one
         return found
 
 

@@ -74,8 +74,8 @@ def from_items(s: Evaluator, contents: Contents, sample: Abstract, node: cst.CST
     count: Abstract = Static(len(contents))
     if contents is CONFLICT:
         raise s.refuse("flatten/list-mutation", "a list that the paths before leave in different shapes grows in a "
-                       "loop that stays a loop", node, help="make the list in the loop's own branch, or append under one "
-                       "condition inside of the loop")
+                       "loop that stays a loop", node, help="make the list in the loop's own branch, or append under "
+                       "one condition inside of the loop")
     if any(map(maybe_unbound, contents)):
         items, _, count = ragged.packed(s, contents, node)
         contents = tuple(items)
