@@ -340,7 +340,6 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="frontend/space/test_growing_lists.py"),
     *_of("specialise", "frontend/library/stdlib.py",
          ("a remainder may be negative", "product_modulo", "rest - (1 << 62) - (1 << 62) + modulus", "rest"),
-         ("a wide remainder may be negative", "times_modulo", "rest + modulus if rest < 0 else rest", "rest"),
          tests="frontend/builtins/test_power_modulo.py"),
     *_of("specialise", "frontend/space/keyed.py",
          ("a member may be there twice", "add", "_negated(s, any_of(s, held))", "Static(True)"),
