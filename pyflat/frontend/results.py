@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import refuse
+from pyflat.errors import FlattenError, refuse
 from pyflat.frontend import result_lists, result_texts
 from pyflat.frontend.library import dates
 from pyflat.frontend.state import heap
@@ -41,6 +41,7 @@ from pyflat.frontend.state.kinds import (
     cells_of,
     complex_parts,
     describe,
+    entries_of,
     is_beyond,
     lane,
     numeric_kind,
@@ -136,6 +137,8 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
             return None if has_gaps(items) else _Parts(list, (), items)
         case DictRef():
             entries = _contents(state, value)
+            if entries_of(entries) is not None:
+                raise _other_keys()
             return _Parts(dict, tuple(k for k, _ in entries), tuple(v for _, v in entries))
         case Static() if type(value.value) is dict and value.value:
             return _Parts(dict, tuple(value.value), tuple(map(Static, value.value.values())))
@@ -148,14 +151,19 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
     return None
 
 
+def _other_keys() -> FlattenError:
+    return refuse("flatten/result-kind", "the function returns a dict whose keys differ from lane to lane",
+                  help="give every key a value before the condition, such as math.nan, or return list(d.items()), "
+                  "sorted(d) or numbers that are made of it")
+
+
 def _contents(state: State, ref: Ref) -> Contents:
     """What the result holds, where all paths have left it in one shape."""
     found = state.heap[ref]
     if found is not CONFLICT:
         return found
     if isinstance(ref, DictRef):
-        raise refuse("flatten/result-kind", "the function returns a dict whose keys differ from lane to lane",
-                     help="give every key a value before the condition, such as math.nan, or return a tuple")
+        raise _other_keys()
     if isinstance(ref, ObjRef):
         message = f"the function returns a {ref.cls.__name__} whose attributes differ from lane to lane"
         raise refuse("flatten/result-kind", message,
@@ -188,7 +196,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
     if any(is_beyond(v) for v, _ in options) and all(
-            is_beyond(v) or numeric_kind(v) in (INT, BOOL) for v, _ in options):
+            is_beyond(v) or numeric_kind(v) in (INT, BOOL) and not _is_negative(v) for v, _ in options):
         return UNSIGNED
     if kinds:
         joined = kinds[0]
@@ -220,6 +228,10 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
                        "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
+
+
+def _is_negative(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value < 0
 
 
 def _mixed(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Texts | None:

@@ -365,7 +365,7 @@ def _fit_number(value: Any, kind: Kind) -> Any:
 
 def _fit_unsigned(value: Any) -> int:
     """The signed int with the bits of an int of [0, 2**64)."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
+    if isinstance(value, int) and 0 <= value < 2**64:
         return (value - INT_MIN) % 2**64 + INT_MIN
     raise LaneError(f"the function returned {value!r} here, and ints of [0, 2**64) in other lanes")
 

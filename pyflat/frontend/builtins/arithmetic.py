@@ -192,7 +192,7 @@ def pow_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
             raise s.fault("TypeError", "pow() with a modulus takes ints", node)
         if isinstance(modulus[0], Static) and abs(modulus[0].value) > INT_MAX:
             raise s.refuse("flatten/int-too-large", "pow() with a modulus of more than 63 bits", node,
-                           why="what is left of a product has as many bits as the modulus, and lanes are ints of 64 bits",
+                           why="a remainder has as many bits as the modulus, and lanes are ints of 64 bits",
                            help="use a modulus from -(2**63 - 1) to 2**63 - 1")
         fn = stdlib.power_of_ints if s.floats is F8 else stdlib.power_of_ints_narrow
         return inlined_for_ints(fn)(s, arguments, node)

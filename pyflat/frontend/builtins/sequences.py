@@ -67,7 +67,7 @@ def least(opcode: str) -> Handler:
                                 node)
             items = []
         elif len(items) == 1:
-            items = lane_sets.unordered(s, items[0], node, key) or containers.items_or_gaps(s, items[0], node)
+            items = _unordered(s, items[0], node, key)
         for item in items:
             best = heap.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
                                       functools.partial(_same, best))
@@ -110,13 +110,20 @@ class _Ranked(tuple[Any, ...]):
     __slots__ = ()
 
 
+def _unordered(s: Evaluator, source: Abstract, node: cst.CSTNode, key: Abstract, *, of_ints: bool = False
+               ) -> list[Abstract]:
+    """The items, gaps included, for what does not depend on their order."""
+    found = lane_sets.unordered(s, source, node, key, of_ints=of_ints)
+    return containers.items_or_gaps(s, source, node) if found is None else found
+
+
 def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     rest = [*arguments.positional[1:], *arguments.named.values()]
     total: Abstract = rest[0] if rest else Static(0)
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
     source = arguments.positional[0]
-    items = lane_sets.unordered(s, source, node, NONE, of_ints=True) or containers.items_or_gaps(s, source, node)
+    items = _unordered(s, source, node, NONE, of_ints=True)
     for item in items:
         total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
                                    functools.partial(_same, total))
@@ -306,7 +313,7 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
         return _sort_growing(s, source, arguments, node)
     if is_folded(source) and s.grows:
         return _sort_growing(s, s.space.listed(source, node), arguments, node)
-    items = lane_sets.unordered(s, source, node, key) or containers.items_or_gaps(s, source, node)
+    items = _unordered(s, source, node, key)
     if heap.has_gaps(items):
         return _sort_ragged(s, items, arguments, node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]

@@ -18,7 +18,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space import scalars, unsigned
+from pyflat.frontend.space import ragged, scalars, unsigned
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, complex_parts, describe, lane, maybe_unbound, numeric_kind, opened
@@ -71,13 +71,17 @@ def from_items(s: Evaluator, contents: Contents, sample: Abstract, node: cst.CST
     """The contents of a plain list as one that grows: a place more than it has, and as many as `PLACES` at least."""
     if cells_of(contents) is not None:
         return contents
-    if any(map(maybe_unbound, contents)) or contents is CONFLICT:
-        raise s.refuse("flatten/list-mutation", "a list whose length differs from lane to lane grows in a loop that "
-                       "stays a loop", node, help="make the list in the loop's own branch, or append under one "
-                       "condition inside of the loop")
+    count: Abstract = Static(len(contents))
+    if contents is CONFLICT:
+        raise s.refuse("flatten/list-mutation", "a list that the paths before leave in different shapes grows in a "
+                       "loop that stays a loop", node, help="make the list in the loop's own branch, or append under "
+                       "one condition inside of the loop")
+    if any(map(maybe_unbound, contents)):
+        items, _, count = ragged.packed(s, contents, node)
+        contents = tuple(items)
     places = len(contents) + PLACES
     filler = empty(s, sample, node)
-    return (Seq(Cells, (Static(len(contents)), *contents, *[filler] * (places - len(contents)))),)
+    return (Seq(Cells, (count, *contents, *[filler] * (places - len(contents)))),)
 
 
 def padded(items: list[Abstract], like: Contents) -> list[Abstract]:

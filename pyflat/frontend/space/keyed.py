@@ -59,9 +59,17 @@ def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pai
         if row is UNBOUND:
             found.append((Static(False), row))
             continue
+        row = _one_pair(s, row) if pairs else row
         there = key_of(row, pairs=pairs)
         found.append((both(s, present, _same(s, there, key, present, node)), row))
     return found
+
+
+def _one_pair(s: Evaluator, row: Abstract) -> Abstract:
+    """Alternative pairs as one."""
+    if not isinstance(row, GuardedUnion):
+        return row
+    return growing.select_where(s, row.cond, _one_pair(s, row.then), _one_pair(s, row.orelse))
 
 
 def _same(s: Evaluator, a: Abstract, b: Abstract, present: Here, node: cst.CSTNode) -> Here:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -143,6 +143,11 @@ def is_beyond(value: Abstract) -> bool:
     """An int that 63 bits may not hold."""
     return isinstance(value, Unsigned) or isinstance(value, Static) and type(value.value) is int \
         and value.value > INT_MAX
+
+
+def is_too_large(value: Abstract) -> TypeGuard[Static]:
+    """A known int that no lane of ints holds."""
+    return isinstance(value, Static) and type(value.value) is int and not INT_MIN <= value.value <= INT_MAX
 
 
 def changed_operator(cls: type, base: type) -> str | None:

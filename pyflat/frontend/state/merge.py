@@ -21,6 +21,7 @@ from pyflat.frontend.state.kinds import (
     complex_parts,
     entries_of,
     is_beyond,
+    is_too_large,
     lane,
     lane_form,
     maybe_unbound,
@@ -211,7 +212,7 @@ class Joiner:
         scalars = self.widths is None or all(isinstance(v, Unsigned) for v in beyond)
         if beyond and scalars and all(as_unsigned(v) is not None for v in present):
             return self._unsigned([as_unsigned(v) for v in values], name)
-        kinds = {numeric_kind(v) for v in present}
+        kinds = {None if is_too_large(v) else numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
         if templates.tables_in(*present) and templates.are_strings(*present):
@@ -422,6 +423,8 @@ def _like_seq(value: Abstract | None, first: Seq) -> bool:
 
 def _signature(value: Abstract) -> Hashable:
     kind = numeric_kind(value)
+    if is_too_large(value):
+        return Static, int, value.value
     if kind is not None:
         return kind
     if complex_parts(value) is not None:

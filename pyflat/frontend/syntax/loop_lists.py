@@ -22,6 +22,7 @@ from pyflat.frontend.state.values import (
     IncomingEdge,
     ListRef,
     Ref,
+    Seq,
     State,
     Static,
 )
@@ -31,6 +32,7 @@ from pyflat.frontend.syntax.loop_parameters import Owned
 def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge], owned: Owned, node: Any) -> set[Ref]:
     """Lists of `entry` that the edges have made longer or shorter get places there: which they are."""
     found: set[Ref] = set()
+    of_body, s.state = s.state, entry
     for ref, before in start.heap.items():
         if type(ref) is DictRef and ref not in owned and ref in entry.heap and s.grows:
             found |= _other_keys(s, ref, entry, before, edges, node)
@@ -43,6 +45,7 @@ def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge]
         if changed and s.grows and before is not CONFLICT:
             entry.heap[ref] = growing.from_items(s, entry.heap[ref], _sample(entry.heap[ref], changed), node)
             found.add(ref)
+    s.state = of_body
     return found
 
 
@@ -60,7 +63,8 @@ def _other_keys(s: Evaluator, ref: DictRef, entry: State, before: Contents, edge
     pairs = entry.heap[ref.entries]
     samples = [state.heap[lane_form(state, ref, found)[-1][1] if (other := entries_of(found)) is None else other]
                for state, found in changed]
-    entry.heap[ref.entries] = growing.from_items(s, pairs, _sample(pairs, samples), node)
+    sample = _sample(pairs, samples, Seq(tuple, (Static(0), Static(0))))
+    entry.heap[ref.entries] = growing.from_items(s, pairs, sample, node)
     return {ref, ref.entries}
 
 
@@ -76,7 +80,7 @@ def _put_in_places(edges: Sequence[IncomingEdge], ref: ListRef, before: Contents
             edge.state.heap[ref] = tuple(growing.padded(list(after), before))
 
 
-def _sample(before: Contents, changed: Sequence[Contents]) -> Abstract:
+def _sample(before: Contents, changed: Sequence[Contents], other: Abstract | None = None) -> Abstract:
     """An item of the list: the kind of what its places will have."""
     for contents in (*changed, before):
         cells = cells_of(contents)
@@ -84,4 +88,4 @@ def _sample(before: Contents, changed: Sequence[Contents]) -> Abstract:
             for each in alternatives(item):
                 if each is not UNBOUND:
                     return each
-    return Static(0)
+    return other or Static(0)
