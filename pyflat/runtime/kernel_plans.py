@@ -21,7 +21,8 @@ from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResu
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version, warnings_may_raise
 from pyflat.runtime.plan_conditions import OURS, Conditions
-from pyflat.runtime.plan_text import MISS, Recipe
+from pyflat.runtime.plan_recipes import Recipe
+from pyflat.runtime.plan_text import MISS
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 
 if TYPE_CHECKING:
