@@ -121,7 +121,10 @@ class KernelCode(KernelOperations):
             if op.kind is not MEMORY:
                 continue
             rank = len(extents_made(op))
-            self.places.of[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, stack(self.builder, POINTER),
+            pointer = stack(self.builder, POINTER)
+            if op.attr("array") in self.returned:  # and perhaps never made
+                self.builder.store(ir.Constant(POINTER, None), pointer)
+            self.places.of[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, pointer,
                                                   [stack(self.builder, I64) for _ in range(rank)], [], slots=True)
 
     def _write_results(self, phis: Sequence[Any]) -> None:

@@ -146,9 +146,9 @@ class _Making:
         if not self.returned or found is NotImplemented or found is ...:
             return found
         if type(found) is int:
-            return met.made[found]
+            return met.made.get(found)
         first = len(found) - len(self.returned)
-        return *found[:first], *[met.made[address] for address in found[first:]]
+        return *found[:first], *[met.made.get(address) for address in found[first:]]
 
 
 class NumbaKernel:
@@ -172,8 +172,8 @@ class NumbaKernel:
             return self._versions[careful]
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault" or "warning"; the numbers; the arrays made. Without `careful` a warning is a guess. Without
-        `watch` there are none."""
+        """"done", "fault" or "warning"; the numbers; the arrays made, None for one that is not. Without `careful` a
+        warning is a guess. Without `watch` there are none."""
         code = self.version(careful)
         block = self._block(arguments)
         results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
@@ -195,7 +195,7 @@ class NumbaKernel:
             return "warning", [], {}
         addresses = results[len(self.kinds):][:len(self.returned)].tolist()
         return "done", self._numbers(results), {
-            name: met.made[address] for name, address in zip(self.returned, addresses, strict=False)}
+            name: met.made.get(address) for name, address in zip(self.returned, addresses, strict=False)}
 
     def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
                ) -> Callable[..., Any] | None:

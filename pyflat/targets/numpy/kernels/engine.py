@@ -53,7 +53,7 @@ class NumpyKernel:
         return text[:len(text) - len(writer.lines)] + writer.lines
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault" or "warning"; the numbers; the arrays made."""
+        """"done", "fault" or "warning"; the numbers; the arrays made, None for one that is not."""
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
         warned: list[str] = []
         how: Literal["call", "ignore"] = "call" if watch else "ignore"

@@ -46,6 +46,7 @@ class KernelText(Loops):
     def text(self) -> str:
         """A module: what the function needs, and the function. Its lines are `lines`, the last ones of the text."""
         given = self._parameters()
+        self._declare_returned()
         values = self.items(self.kernel.function.body, "None")
         if values is not None:
             self._return(values[0])
@@ -85,6 +86,18 @@ class KernelText(Loops):
                 if dtype != "f8":  # which NumPy would not take for the number that it is
                     self.put(f"{given[-1]} = {as_scalar(given[-1], dtype)}")
         return given
+
+    def _declare_returned(self) -> None:
+        """Arrays that are returned on some paths, and may not have been made on others."""
+        fn, certain = self.kernel.function, set[str]()
+        for item in fn.body:
+            if any(isinstance(each, Block) and isinstance(each.end, Exit) and each.end.label is fn.label
+                   for each in walk([item])):
+                break
+            certain |= {op.attr("array") for op in (item.ops if isinstance(item, Block) else ()) if op.kind is MEMORY}
+        for name in returned(self.kernel, list(returned_names(self.kernel.result))):
+            if name not in certain:
+                self.put(f"{self.array(name)} = None")
 
     def _return(self, values: Sequence[Value]) -> None:
         """The numbers that are returned, then the arrays that were made."""
