@@ -7,6 +7,7 @@ counter. The counters are `Line`s, arithmetic progressions: an array that is ind
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,16 @@ class Faulted(Exception):
 
 
 class Wraps(Exception):
-    """An index is negative, and what it means is another element than the code for all lanes takes it for."""
+    """Only the order of the original says what happens: an index is negative, and what it means is another element than
+    the code for all lanes takes it for, or lanes perhaps never end that the original may never come to."""
 
 
+class Warned(Exception):
+    """NumPy would warn."""
+
+
+PATIENCE = 10_000
+"""Turns of a loop for which lanes wait that may have to wait for ever."""
 LANES_AT_ONCE = 2**15
 """Lanes of a nest that run together: their temporaries stay in the cache, and are few where there are 1e9."""
 
@@ -239,6 +247,13 @@ def without(mask: Any, condition: Any) -> Any:
 
 def running(mask: Any) -> bool:
     return mask is None or bool(np.any(mask))
+
+
+def patiently() -> Iterator[bool]:
+    """True for each turn of a loop that lanes leave one after the other, in a nest that may raise behind it: a lane may
+    be one that the original does not come to."""
+    yield from repeat(True, PATIENCE)
+    raise Wraps
 
 
 def last(value: Any) -> Any:

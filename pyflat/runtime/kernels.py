@@ -70,7 +70,8 @@ class Roles(dict[str, str]):
 
 class RunnableKernel(Protocol):
     """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
-    index that is outside."""
+    index that is outside. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one
+    has to say."""
 
     in_order: bool
 
@@ -356,7 +357,7 @@ class Kernels:
             version.runs += 1
             if learn is not None and version.runs > 1:  # the first has compiled
                 learn(version, given, time.perf_counter() - start, watch)
-        elif state in ("warning", "wraps"):
+        elif state in ("warning", "unclear"):
             put_back(arguments, kept)
             state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
         self._count(0, int(state != "done"), 0)

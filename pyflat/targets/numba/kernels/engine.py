@@ -23,7 +23,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
-from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, WRAPPED, argument_slots
+from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WAITED, WARNED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
 from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
@@ -172,8 +172,8 @@ class NumbaKernel:
             return self._versions[careful]
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault" or "warning"; the numbers; the arrays made, None for one that is not. Without `careful` a
-        warning is a guess. Without `watch` there are none."""
+        """"done", "fault", "warning" or "unclear"; the numbers; the arrays made, None for one that is not. Without
+        `careful` a warning is a guess. Without `watch` there are none."""
         code = self.version(careful)
         block = self._block(arguments)
         results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
@@ -190,7 +190,7 @@ class NumbaKernel:
         if met.errors:
             raise met.errors[0]
         if status & FAULTED:
-            return "fault", [], {}
+            return "unclear" if status & WAITED else "fault", [], {}
         if watch and (status & _watched() or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):][:len(self.returned)].tolist()

@@ -34,6 +34,8 @@ class KernelOperations:
 
     failed: Any
     """The block of a run that has met a fault."""
+    waited: Any
+    """The block of a run with lanes that perhaps never end."""
 
     def __init__(self, kernel: Kernel, *, careful: bool):
         self.kernel, self.careful = kernel, careful
@@ -277,6 +279,12 @@ class KernelOperations:
         self.leave_if(none)
         if not zero and not (isinstance(fill, Const) and fill.value is None):
             self._fill(pointer, total, self.stored(op, self.lane(fill)), place.dtype)
+
+    def leave_after_fault(self) -> None:
+        """At the head of a loop: what a fault has left may keep it running for ever. So may what a warning has left,
+        where that ends the original."""
+        met = self.builder.load(self.faulted, typ=I1)
+        self.leave_if(self.builder.or_(met, self.builder.load(self.warned, typ=I1)) if self.careful else met)
 
     def leave_if(self, failed: Any) -> None:
         """A run that has met a fault ends."""

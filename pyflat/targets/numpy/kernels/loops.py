@@ -219,7 +219,12 @@ class Loops(Nests):
         self.put(f"{run} = {'True' if mask == 'None' else mask}")
         self._zeros(results, loop.results)
         self.reading.add(loop)
-        with self._python_loop(f"while np.any({run}):"):
+        goes_on = f"np.any({run})"
+        if self.may_raise():
+            turns = self.fresh("turns")
+            self.put(f"{turns} = s.patiently()")
+            goes_on += f" and next({turns})"
+        with self._python_loop(f"while {goes_on}:"):
             again = self.fresh("again")
             self.put(f"{again} = False")
             carried = self.variables([Param(p.kind, p.name) for p in loop.params])
