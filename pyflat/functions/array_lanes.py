@@ -288,7 +288,7 @@ def divide(a: Any, b: Any) -> Any:
 
 
 def narrowed(value: Any) -> Any:
-    """Rounded to float32."""
-    if isinstance(value, np.ndarray):
-        return value.astype(np.float32).astype(np.float64)
-    return np.float64(np.float32(value))
+    """Rounded to float32; ints of 64 bits at once."""
+    if isinstance(value, np.ndarray | Line):
+        return lanes_of(value).astype(np.float32).astype(np.float64)
+    return np.float64(np.float32(np.int64(value) if isinstance(value, int) else value))

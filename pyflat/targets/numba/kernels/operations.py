@@ -138,7 +138,7 @@ class KernelOperations:
         self.note(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
-        if op.kind is not FLOAT or not may_warn(op.opcode, op.kind):
+        if not may_warn(op.opcode, op.kind) or op.args[0].kind is not FLOAT:
             return
         if self.careful or op in self.constant:
             self._watch(op, args)
@@ -152,7 +152,8 @@ class KernelOperations:
             return Lane(e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
         match op.opcode:
             case "rounded":
-                return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
+                narrow = b.fptrunc if args[0].kind is FLOAT else b.sitofp
+                return Lane(e, FLOAT, b.fpext(narrow(args[0].value, e.widened(F32)), e.types[FLOAT]))
             case "fitted":
                 return args[0]
             case "select":
