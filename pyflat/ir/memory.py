@@ -16,8 +16,9 @@ is data flow, equal loads of one memory are one value, and no pass needs to know
 Arrays that overlap share one memory, and `array` says which of them is meant. The indices of `load` and `store` are
 inside: `index` has seen to it, an operation that faults as Python does. `alloc` makes an array of this shape; its last
 operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
-lanes of the kinds that there are: `rounded` rounds to a narrow float format (an int of 64 bits at once), `fitted` faults where an int leaves its
-dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
+lanes of the kinds that there are: `rounded` rounds to a narrow float format (an int of 64 bits at once), `fitted`
+faults where an int leaves its dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of
+floats, which never raises.
 `u_add`, `u_shr`, `u_float` and the like are operations of uint64, whose 64 bits an int has; the first ones wrap around.
 `has_dtype` asks whether a number of one of several dtypes has this one; it is in no finished kernel, where bools that
 nodes carry say so (`frontend.kernels.flags`).

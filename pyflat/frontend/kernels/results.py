@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, lane, numeric_kind
 from pyflat.frontend.state.values import (
@@ -37,7 +39,7 @@ ZEROS: dict[Kind, Value] = {BOOL: FALSE, INT: const(0), FLOAT: const(0.0)}
 
 @dataclass(frozen=True, slots=True)
 class ConstantResult:
-    """None, a string, or another object that is known. It has no leaves."""
+    """None, a string, or another object that is known, such as a captured array. It has no leaves."""
 
     value: Any
 
@@ -145,6 +147,8 @@ class _Joining:
         self.leaves: list[list[Value]] = [[] for _ in edges]
         self.kinds: list[Kind] = []
         self.flags: list[Flag] = []
+        self.captured: dict[int, Any] = {}
+        """Arrays from outside of the function, by identity."""
 
     def joined(self, trees: Sequence[Tree]) -> Result:
         found = [each for tree in trees if tree is not None for each in alternatives(tree)]
@@ -168,6 +172,9 @@ class _Joining:
                 return TupleResult, type(items), len(items)
             case Static(value=None | str() | bytes() | int() | Enum() as known):
                 return ConstantResult, type(known), known
+            case Static(value=np.ndarray() as known) if any(each.value is known for each in self.s.guards.readings()):
+                self.captured[id(known)] = known
+                return ConstantResult, np.ndarray, id(known)
         raise self.s.refuse("flatten/result-kind", f"the kernel returns {describe(value)}",
                             why="a kernel returns numbers, arrays, None, strings that are known, and tuples of them")
 
@@ -187,7 +194,7 @@ class _Joining:
                 return self._array(array, axes, trees)
             case (result, cls, length) if result is TupleResult:
                 return TupleResult(cls, tuple(self.joined([_item(tree, at) for tree in trees]) for at in range(length)))
-        return ConstantResult(shape[2])
+        return ConstantResult(self.captured[shape[2]] if shape[1] is np.ndarray else shape[2])
 
     def _number(self, kind: Kind, trees: Sequence[Tree]) -> NumberResult:
         at = len(self.kinds)

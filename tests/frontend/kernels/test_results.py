@@ -13,6 +13,7 @@ from tests.generator.kernels.differential import bits
 
 DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
 FAR = np.float64(0.25)
+TABLE = np.array([0.5, 1.0])
 
 
 class Peak(NamedTuple):
@@ -121,12 +122,18 @@ def parts(a):
     return a[0]
 
 
-ONE = (first_negative, place_or_none, place_or_float, truth_or_number, word, found_later, pair_or_number, peak,
+def captured_or_itself(a):
+    if a[0] > 0:
+        return TABLE, a[0]
+    return a, TABLE
+
+
+ONE = (captured_or_itself, first_negative, place_or_none, place_or_float, truth_or_number, word, found_later, pair_or_number, peak,
        by_a_global, of_ifs, copy_or_itself, exchanged, parts)
 
 
 def check(fn, arguments, target):
-    given = [[np.array(each) for each in arguments] for _ in range(2)]
+    given = [[each.copy() if isinstance(each, np.ndarray) else each for each in arguments] for _ in range(2)]
     twin = pyflat.twin(fn).with_options(target=target)
     for _ in range(4):  # the third call may have a plan
         expected, got = fn(*given[0]), twin(*given[1])
@@ -151,6 +158,21 @@ def test_a_number_is_of_the_array_that_it_is_from(first, second, target):
     for out in (0, 1):
         for a, b in ((1, 0), (0, 1)):
             check(of_two_arrays, [np.array([a], first), np.array([b], second), np.array([out])], target)
+
+
+def test_a_captured_array_is_returned_itself(monkeypatch):
+    twin = pyflat.twin(captured_or_itself)
+    assert twin(np.ones(2))[0] is TABLE
+    monkeypatch.setitem(globals(), "TABLE", TABLE.copy())
+    assert twin(np.ones(2))[0] is TABLE
+
+
+def test_a_small_new_array_is_no_captured_one():
+    def fresh(a):
+        return a if a[0] > 0 else np.array([1.0, 2.0])
+
+    with pytest.raises(FlattenError, match="the kernel returns an array"):
+        pyflat.twin(fresh)(np.zeros(2))
 
 
 def test_a_list_is_refused_by_name():

@@ -66,7 +66,8 @@ class Nests(Operations):
         """Whether an iteration of the nest may raise, but for an index that is tested before it."""
         assert self.nest is not None
         body = self.nest.loops[0].body
-        if any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT for item in walk(body)):
+        ends = [item.end for item in walk(body) if isinstance(item, Block)]
+        if any(isinstance(end, Exit) and end.label is FAULT for end in ends):
             return True
         return any(op.opcode in ("load", "store") and op not in self.boxes.slices or op.opcode != "index"
                    and op not in self.small and can_fault(op) for op in all_ops(body))
