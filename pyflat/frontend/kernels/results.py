@@ -165,7 +165,8 @@ class _Joining:
             return NumberResult, kind
         match value:
             case View():
-                return ArrayResult, value.array, tuple(each.axis for each in value.stored)
+                axes = None if value.whole else tuple(each.axis for each in value.stored)
+                return ArrayResult, value.array, axes, len(value.extents)
             case Seq():
                 return TupleResult, value.cls, len(value.items)
             case Static(value=tuple() as items):
@@ -190,8 +191,10 @@ class _Joining:
         match shape:
             case (result, kind) if result is NumberResult:
                 return self._number(kind, trees)
-            case (result, array, axes) if result is ArrayResult:
-                return self._array(array, axes, trees)
+            case (result, array, axes, rank) if result is ArrayResult:
+                made = ArrayResult(array, axes, rank)
+                self._add([INT] * made.leaves(), trees, _bounds if made.leaves() else lambda _: [])
+                return made
             case (result, cls, length) if result is TupleResult:
                 return TupleResult(cls, tuple(self.joined([_item(tree, at) for tree in trees]) for at in range(length)))
         return ConstantResult(self.captured[shape[2]] if shape[1] is np.ndarray else shape[2])
@@ -209,14 +212,6 @@ class _Joining:
             self.flags.append((len(self.kinds), at, None if len(dtypes) == 2 and None in dtypes else dtype))
             self._add([BOOL], [None] * len(trees), lambda _: [FALSE])
         return NumberResult(kind, dtypes)
-
-    def _array(self, array: str, axes: tuple[int | None, ...], trees: Sequence[Tree]) -> ArrayResult:
-        views = [each for tree in trees if tree is not None for each in alternatives(tree) if isinstance(each, View)]
-        rank = len(views[0].extents)
-        if all(view.whole for view in views):
-            return ArrayResult(array, None, rank)
-        self._add([INT] * (rank + 2 * len(axes)), trees, _bounds)
-        return ArrayResult(array, axes, rank)
 
     def _add(self, kinds: Sequence[Kind], trees: Sequence[Tree], parts: Callable[[Abstract], list[Value]]) -> None:
         """Leaves that are `parts` of what each edge returns."""

@@ -119,7 +119,7 @@ def parts(a):
         return a[::-1]
     if a[0] > 0:
         return a[:2]
-    return a[0]
+    return a if a[1] > 0 else a[0]
 
 
 def captured_or_itself(a):

@@ -11,19 +11,21 @@ from llvmlite import ir
 from pyflat.analysis.parallel_loops import places
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
+from pyflat.functions import libm
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
-from pyflat.targets.numba.kernels.frame import ENTRY, slot
+from pyflat.targets.numba.kernels.frame import ENTRY, WATCHED, slot
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import write_routine
-from pyflat.targets.numba.llvm import F32, I1, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
 
@@ -131,6 +133,8 @@ class KernelOperations:
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
+        if not self.careful and (op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc")):
+            self._note_flags()
         self.values[op] = self.value_of(self.e, op, args)
         if op in self.modest:
             return
@@ -184,6 +188,12 @@ class KernelOperations:
     def note(self, flag: Any, condition: Any) -> None:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
+
+    def _note_flags(self) -> None:
+        """What the processor's flags say so far: some of NumPy's loops clear them."""
+        location = libm.library_symbol("fetestexcept")
+        raised = self.e.call("fetestexcept", location, ir.Constant(I32, WATCHED), result=I32, pure=False)
+        self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))
 
     def keep(self, lane: Lane) -> None:
         """A value that the kernel needs, whatever else becomes of it: its bits are added to what is given back."""
