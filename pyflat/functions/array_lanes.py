@@ -235,16 +235,6 @@ def hit(condition: Any, mask: Any) -> None:
         raise Faulted
 
 
-def both(mask: Any, condition: Any) -> Any:
-    """The lanes of a mask in which a condition holds."""
-    condition = lanes_of(condition)
-    return condition if mask is None else mask & condition
-
-
-def without(mask: Any, condition: Any) -> Any:
-    return both(mask, np.logical_not(lanes_of(condition)))
-
-
 def running(mask: Any) -> bool:
     return mask is None or bool(np.any(mask))
 

@@ -30,7 +30,7 @@ from pyflat.targets.numpy.kernels.loops import Loops
 from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.nests import Given
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.spelled import as_scalar
+from pyflat.targets.numpy.kernels.spelled import as_scalar, masked
 
 _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools import partial"),
             (r"\bnp\.", "import numpy as np"), (r"\blanes\.", "from pyflat.functions import lanes"),
@@ -202,18 +202,18 @@ class KernelText(Loops):
         lines: list[tuple[int, str]] = []
         self.settle(node.cond)
         condition = self.plain(node.cond)
-        for call, items in (("both", node.then), ("without", node.orelse)):
+        for holds, items in ((True, node.then), (False, node.orelse)):
             if _is_nothing(items):
                 end = items[-1]
                 assert isinstance(end, Block) and end.end is not None
                 arms.append(("", (end.end.values, "")))
                 continue
             arm = condition
-            if call == "without" or mask != "None":
+            if not holds or mask != "None":
                 arm = self.fresh("mask")
                 lines.append((len(self.lines), arm))
                 self.reading.add(node)
-                self.put(f"{arm} = s.{call}({mask}, {condition})")
+                self.put(f"{arm} = {masked(mask, condition, holds=holds)}")
             found = self.items(items, arm)
             if found is not None:
                 for value in found[0]:
@@ -251,7 +251,7 @@ class KernelText(Loops):
     def _rest(self, mask: Mask, condition: str, then: bool) -> Mask:
         """The lanes of an arm that does nothing."""
         name = self.fresh("mask")
-        self.put(f"{name} = s.{'both' if then else 'without'}({mask}, {condition})")
+        self.put(f"{name} = {masked(mask, condition, holds=then)}")
         return name
 
 
