@@ -121,13 +121,13 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
             before = s.state.copy()
             items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
-            result, kinds, flagged = kernel_results.settle(s, out, before)
+            result, kinds, flags = kernel_results.settle(s, out, before)
     for edge in edges:
         if edge.dead and isinstance(edge.end, Yield):
             edge.end.values = [undefined(kind) for kind in kinds]
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
-    add_flags(ir, s.widths, flagged)
+    add_flags(ir, s.widths, flags)
     s.guards.code(function)
     stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
     return Kernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), captured, s.guards,

@@ -15,7 +15,7 @@ from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.nests import Nests
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal
+from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal, masked
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Loops(Nests):
         left = self._masked(node.body, node.label, names, node.results, mask)
         self.name_params(node.results, names, varying=True)
         after = self.fresh("mask")
-        self.put(f"{after} = s.both({mask}, {left})")
+        self.put(f"{after} = {masked(mask, left)}")
         return after
 
     def _masked(self, items: list[Item], label: Label, names: list[str], params: Sequence[Param], mask: Mask) -> str:
@@ -219,7 +219,12 @@ class Loops(Nests):
         self.put(f"{run} = {'True' if mask == 'None' else mask}")
         self._zeros(results, loop.results)
         self.reading.add(loop)
-        with self._python_loop(f"while np.any({run}):"):
+        goes_on = f"np.any({run})"
+        if self.may_raise():
+            turns = self.fresh("turns")
+            self.put(f"{turns} = s.patiently()")
+            goes_on += f" and next({turns})"
+        with self._python_loop(f"while {goes_on}:"):
             again = self.fresh("again")
             self.put(f"{again} = False")
             carried = self.variables([Param(p.kind, p.name) for p in loop.params])
@@ -234,7 +239,7 @@ class Loops(Nests):
             self.set_to(list(zip(names, carried, strict=True)))
         self.name_params(loop.results, results, varying=True)
         after = self.fresh("mask")
-        self.put(f"{after} = s.both({mask}, {left})")
+        self.put(f"{after} = {masked(mask, left)}")
         return after if leaves_elsewhere(loop) else mask
 
     def _settle_varying(self, loop: Loop) -> bool:
