@@ -5,6 +5,7 @@ every `--stages-every`-th also at each stage of the flattener, in the interprete
 together), and with `math="fast"`, whose values are the interpreter's. With `--dtype float32` there is no original to
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
 twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too;
+with `--counters` programs are about dicts and sets, and results are strings, lists, and objects beside numbers;
 with `--shared` helpers are called from many places, with the same and with other signatures.
 Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more than a
 tenth of the programs was refused.
@@ -28,6 +29,7 @@ from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as numpy_target
 from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate, generate_labelled
+from tests.generator.counters import generate_counters
 from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.kept import check_kept
 from tests.generator.shrink import shrink
@@ -47,9 +49,13 @@ class Task:
     kept: bool = False
     labels: bool = False
     """Of strings, enum members and None."""
+    counters: bool = False
+    """Of dicts and sets of lanes."""
 
     @property
     def program(self) -> Program:
+        if self.counters:
+            return generate_counters(self.seed)
         return generate_labelled(self.seed) if self.labels else generate(self.seed)
 
 
@@ -180,6 +186,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--many", action="store_true", help="NumPy runs few lanes as it runs many")
     parser.add_argument("--kept", action="store_true", help="twins from disk")
     parser.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
+    parser.add_argument("--counters", action="store_true", help="programs of dicts and sets, results of several kinds")
     parser.add_argument("--shared", action="store_true", help="programs whose helpers are called from many places")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
@@ -189,7 +196,7 @@ def main(argv: list[str] | None = None) -> int:
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
     narrow = options.dtype == "float32"
     tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
-                  _math_of(seed) if narrow else "", options.kept, options.labels)
+                  _math_of(seed) if narrow else "", options.kept, options.labels, options.counters)
              for seed in _seeds(options.seed, options.programs, options.shared))
     for task, outcome in outcomes(tasks, options.processes, options.threads, options.many):
         if options.refusals and outcome.refusal:

@@ -829,6 +829,24 @@ def counted(a, b):
     return counts[0] * 100 + counts[1] * 10 + counts[2]
 
 
+@case(SECTION, "a dict whose keys differ by lane: counters, `defaultdict`, `Counter`", INTS, INTS)
+def counted_by_key(a, b):
+    counts = {}
+    for value in (a, b, a + 1):
+        counts[value] = counts.get(value, 0) + 1
+    return max(counts, key=counts.get), len(counts)
+
+
+@case(SECTION, "a dict whose keys differ by lane as a result", INTS, code="flatten/result-kind")
+def dict_of_lanes(n):
+    return {n: 1}
+
+
+@case(SECTION, "numbers in some lanes and strings in others", FLOATS)
+def number_or_text(x):
+    return x * 2.0 if x > 0.0 else "n/a"
+
+
 @case(SECTION, "a list of several lengths as a result", FLOATS)
 def several_lengths(x):
     return [v for v in (x, 1.0) if v > 0.0]
@@ -977,7 +995,7 @@ def factorial(n):
     return 1 if n <= 1 else n * factorial(n - 1)
 
 
-@case(SECTION, "`pow(a, b, m)` of ints", (0, 2, 3, -7, 2**62), (5, 1000, 2**62), (7, 10**9 + 7, 2**50))
+@case(SECTION, "`pow(a, b, m)` of ints", (0, 2, 3, -7, 2**62), (5, 1000, 2**62), (7, 10**9 + 7, 2**50, 2**63 - 1, -7))
 def powers_modulo(a, b, m):
     return pow(a, b, m)
 

@@ -1,6 +1,7 @@
 """Results that are strings made from lanes: a template for each way in which they are put together.
 
     return f"{n} apples" if n != 1 else "1 apple"      Texts(("1 apple", Template("{} apples", ...)), (INT,))
+    return a / b if b else "n/a"                       Texts((Template(None, ...), "n/a"), (FLOAT,))
 
 A string that gets longer in a loop is its pieces: Record(str, (), (Ragged((Texts(...), Texts(...), ...)),)).
 """
@@ -9,13 +10,48 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyflat.frontend.state.kinds import lane
+import numpy as np
+
+from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind
 from pyflat.frontend.state.templates import Emit, are_strings, can_grow, number_in, position, tables_in, template_of
-from pyflat.frontend.state.values import Abstract, GrownText, Seq, Static, Text
+from pyflat.frontend.state.values import Abstract, Complex, GrownText, Seq, Static, Text, Unsigned
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FALSE, TRUE, Value
-from pyflat.ir.shape import Hole, Ragged, Record, Template, Texts, is_same_object
+from pyflat.ir.shape import (
+    COMPLEX,
+    UNSIGNED,
+    Hole,
+    Leaf,
+    Ragged,
+    Record,
+    Template,
+    Texts,
+    is_same_object,
+    number_template,
+)
 from pyflat.ir.types import BOOL, FLOAT, INT
+
+_BY_VALUE = (str, Template, bool, int, float, complex)
+
+
+def _known(value: Static) -> object:
+    """A known object as the original returns it, a number of NumPy's as Python's."""
+    return value.value.item() if isinstance(value.value, np.generic) else value.value
+
+
+def is_number(value: Abstract) -> bool:
+    return numeric_kind(value) is not None or complex_parts(value) is not None or isinstance(value, Unsigned)
+
+
+def _template(value: Abstract) -> tuple[Template, list[Abstract]] | None:
+    """How a string or number of lanes is made, and what of."""
+    if isinstance(value, Text):
+        return template_of(value)
+    if isinstance(value, Value):
+        return number_template(Leaf(value.kind)), [value]
+    if isinstance(value, Complex):
+        return number_template(COMPLEX), [value.real, value.imag]
+    return (number_template(UNSIGNED), [value.bits]) if isinstance(value, Unsigned) else None
 
 
 def is_known(value: Abstract) -> bool:
@@ -27,9 +63,9 @@ def shape(values: Sequence[Abstract]) -> Texts:
     """The shape that holds these strings and objects."""
     table: list[object] = []
     for value in values:
-        made = template_of(value) if isinstance(value, Text) else None
-        item = value.value if isinstance(value, Static) else None if made is None else made[0]
-        if not any(item is known or type(item) in (str, Template) and is_same_object(item, known) for known in table):
+        made = _template(value)
+        item = _known(value) if isinstance(value, Static) else None if made is None else made[0]
+        if not any(item is known or type(item) in _BY_VALUE and is_same_object(item, known) for known in table):
             table.append(item)
     return _of_table(table)
 
@@ -47,15 +83,15 @@ def leaves(shape: Texts | Record, value: Abstract, emit: Emit) -> list[Value] | 
 
 def _leaves(shape: Texts, value: Abstract, emit: Emit) -> list[Value] | None:
     if isinstance(value, Static):
-        code = shape.code(value.value)
+        code = shape.code(_known(value))
         return None if code is None else [const(code), *map(undefined, shape.numbers)]
-    made = template_of(value)
+    made = _template(value)
     code = None if made is None else next((k for k, item in enumerate(shape.table) if item == made[0]), None)
     if made is None or code is None:
         return None
     found: list[Value] = [const(code), *map(undefined, shape.numbers)]
     for hole, part in zip(made[0].holes, made[1], strict=True):
-        found[shape.leaf(hole)] = number_in(part, hole, emit)
+        found[shape.leaf(hole)] = lane(part) if made[0].text is None else number_in(part, hole, emit)
     return found
 
 

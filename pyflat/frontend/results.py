@@ -1,10 +1,11 @@
 """Results: the paths on which a function returns become lane leaves of one shape.
 
-bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a string,
-a tuple of another length) while others return numbers is a fault in its lanes: the replay reports it.
+bool, int, float and complex join to the larger kind. A path that returns something no lane can hold (None, a tuple of
+another length) while others return numbers is a fault in its lanes: the replay reports it.
 
 Where no path returns a number or a tuple, lanes are codes of the objects that there are (`Labels`). Where some paths
-return None, and others something else, one more leaf says so (`Maybe`).
+return None, and others something else, one more leaf says so (`Maybe`). Where some return numbers and others objects,
+lanes are codes and numbers (`Texts`): the result is an array of objects, each the one that the original returns.
 
 What a function writes into its arguments (fields of an object, items of a list or dict) are results of their own:
 
@@ -27,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import refuse
+from pyflat.errors import FlattenError, refuse
 from pyflat.frontend import result_lists, result_texts
 from pyflat.frontend.library import dates
 from pyflat.frontend.state import heap
@@ -39,6 +40,7 @@ from pyflat.frontend.state.kinds import (
     cells_of,
     complex_parts,
     describe,
+    entries_of,
     is_beyond,
     lane,
     numeric_kind,
@@ -132,6 +134,8 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
             return None if has_gaps(items) else _Parts(list, (), items)
         case DictRef():
             entries = _contents(state, value)
+            if entries_of(entries) is not None:
+                raise _other_keys()
             return _Parts(dict, tuple(k for k, _ in entries), tuple(v for _, v in entries))
         case Static() if type(value.value) is dict and value.value:
             return _Parts(dict, tuple(value.value), tuple(map(Static, value.value.values())))
@@ -144,14 +148,19 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
     return None
 
 
+def _other_keys() -> FlattenError:
+    return refuse("flatten/result-kind", "the function returns a dict whose keys differ from lane to lane",
+                  help="give every key a value before the condition, such as math.nan, or return list(d.items()), "
+                  "sorted(d) or numbers that are made of it")
+
+
 def _contents(state: State, ref: Ref) -> Contents:
     """What the result holds, where all paths have left it in one shape."""
     found = state.heap[ref]
     if found is not CONFLICT:
         return found
     if isinstance(ref, DictRef):
-        raise refuse("flatten/result-kind", "the function returns a dict whose keys differ from lane to lane",
-                     help="give every key a value before the condition, such as math.nan, or return a tuple")
+        raise _other_keys()
     if isinstance(ref, ObjRef):
         message = f"the function returns a {ref.cls.__name__} whose attributes differ from lane to lane"
         raise refuse("flatten/result-kind", message,
@@ -178,10 +187,12 @@ def _is_none(value: Abstract) -> bool:
 def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shape:
     """The shape that holds all of these, or None where there is nothing else."""
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
+    if _is_mixed([v for v, _ in options if v is not UNBOUND]):
+        return result_texts.shape([v for v, _ in options if v is not UNBOUND])
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
     if any(is_beyond(v) for v, _ in options) and all(
-            is_beyond(v) or numeric_kind(v) in (INT, BOOL) for v, _ in options):
+            is_beyond(v) or numeric_kind(v) in (INT, BOOL) and not _is_negative(v) for v, _ in options):
         return UNSIGNED
     if kinds:
         joined = kinds[0]
@@ -213,6 +224,23 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
                        "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
+
+
+def _is_negative(value: Abstract) -> bool:
+    return isinstance(value, Static) and value.value < 0
+
+
+def _is_mixed(values: Sequence[Abstract]) -> bool:
+    """Numbers in some lanes, and in others strings or known objects."""
+    numbers = sum(map(result_texts.is_number, values))
+    return 0 < numbers < len(values) and all(
+        result_texts.is_number(v) or result_texts.is_known(v) or isinstance(v, Static) and _is_object(v.value)
+        for v in values)
+
+
+def _is_object(value: Any) -> bool:
+    """A known object that is no record of numbers."""
+    return _is_label(value) and not isinstance(value, tuple)
 
 
 def _is_label(value: Any) -> bool:

@@ -9,7 +9,8 @@
     REAL_OR_COMPLEX                              a float in some lanes, a complex number in others
     Labels(("low", "high"))                      by lane one of a few objects; the leaf is its position
     Texts((Template("{} apples", ...), None), (INT,))   a result only: by lane a text that is made from numbers of the
-                                                 lane, or an object; leaves: a position, and the numbers of all texts
+                                                 lane, or an object, or a number of the lane; leaves: a position, and
+                                                 the numbers of all texts
     Ragged((Leaf(INT), Leaf(INT)))               a result only: a list of up to two ints; leaves: 0, and for each place
                                                  whether the list has it, and the item
     Maybe(Leaf(FLOAT))                           a result only: None in some lanes; the last leaf says in which
@@ -84,7 +85,8 @@ class Labels:
 @dataclass(frozen=True, slots=True)
 class Hole:
     """A place of a text: the `place`-th number of this kind, and what is written for it: "number" the number itself,
-    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`."""
+    "character" the character of this code, none for others, "word" `what[number]`, "times" `what * number`,
+    "unsigned" the number modulo 2**64."""
 
     kind: Kind
     place: int
@@ -100,19 +102,24 @@ class Hole:
                 return [self.what[number] for number in numbers]
             case "times":
                 return [self.what * number for number in numbers]
+            case "unsigned":
+                return [number % 2**64 for number in numbers]
         return numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with holes, as `str.format` takes it."""
+    """A text with holes, as `str.format` takes it; without a text the number in the hole itself, or the complex number
+    of two."""
 
-    text: str
+    text: str | None
     holes: tuple[Hole, ...]
 
-    def made(self, numbers: Callable[[Hole], Sequence[Any]], count: int) -> Iterator[str]:
+    def made(self, numbers: Callable[[Hole], Sequence[Any]], count: int) -> Iterator[Any]:
         """The texts of `count` lanes, of which `numbers` gives those of a hole."""
         columns = [hole.written(numbers(hole)) for hole in self.holes]
+        if self.text is None:
+            return iter(columns[0]) if len(columns) == 1 else map(complex, *columns)
         return map(self.text.format, *columns) if columns else iter([self.text.format()] * count)
 
 
@@ -123,6 +130,12 @@ class Texts:
 
     table: Sequence[Any]
     numbers: tuple[Kind, ...]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether numbers are among the objects."""
+        return any(item.text is None if isinstance(item, Template) else isinstance(item, int | float | complex)
+                   for item in self.table)
 
     def leaf(self, hole: Hole) -> int:
         """The leaf that a hole is filled from."""
@@ -144,8 +157,9 @@ class Texts:
                 made = item.made(lambda hole, at=lanes: parts[self.leaf(hole)][at].tolist(), len(lanes))  # type: ignore[misc]
                 found[lanes] = list(made)
             else:
-                for lane in lanes:
-                    found[lane] = item
+                one = np.empty((), object)
+                one[()] = item
+                found[lanes] = one
         return found
 
 
@@ -207,6 +221,13 @@ REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), 
 
 UNSIGNED = Record(np.uint64, ("bits",), (Leaf(INT),))
 """A result: ints of [0, 2**64), as the signed ints with the same bits."""
+
+
+def number_template(shape: Leaf | Record) -> Template:
+    """A number itself, among results of which some are no numbers."""
+    how = "unsigned" if shape == UNSIGNED else "number"
+    kinds = [leaf.kind for leaf in leaves(shape)]
+    return Template(None, tuple(Hole(kind, place, how) for place, kind in enumerate(kinds)))
 
 
 def leaves(shape: Shape) -> Iterator[Leaf]:

@@ -185,8 +185,8 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
             return _complex([next(source) for _ in shape.items], lanes)
         case Labels():
             return _labels(shape, next(source), lanes, failed)
-        case Ragged():
-            return _lists(shape, [next(source) for _ in leaves(shape)], lanes, failed)
+        case Ragged() | Texts() if isinstance(shape, Ragged) or shape.mixed and lanes.form.results != "codes":
+            return _objects(shape, [next(source) for _ in leaves(shape)], lanes, failed)
         case Texts() | Record() if is_text(shape):
             return _labels(*as_labels(shape, [next(source) for _ in leaves(shape)], failed), lanes, failed)
         case Maybe():
@@ -207,13 +207,16 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
     raise InternalError(f"not a shape: {shape!r}")
 
 
-def _lists(shape: Ragged, parts: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
-    """The lists as objects; None in failing lanes."""
+def _objects(shape: Ragged | Texts, parts: Sequence[Array], lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:
+    """Lists, or numbers beside other objects; None in failing lanes."""
     wanted = np.ones(len(parts[0]), np.bool_)
     if failed is not None:
         wanted[failed] = False
     found = objects(shape, parts, wanted)
-    return found[0] if lanes.scalars else lanes.shaped(found)
+    if lanes.scalars:
+        return found[0]
+    none = shape.code(None) if isinstance(shape, Texts) and lanes.form.none == "masked" else None
+    return lanes.shaped(found if none is None else np.ma.MaskedArray(found, parts[0] == none))
 
 
 def _labels(shape: Labels, codes: Array, lanes: Lanes, failed: npt.NDArray[Any] | None) -> Any:

@@ -30,6 +30,7 @@ from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.shape import (
     COMPLEX,
     REAL_OR_COMPLEX,
+    UNSIGNED,
     Fixed,
     Hole,
     Labels,
@@ -40,6 +41,7 @@ from pyflat.ir.shape import (
     Shape,
     Texts,
     leaves,
+    number_template,
     rebuild,
     record_of,
     written_record,
@@ -416,13 +418,17 @@ def _scatter(
 def _scatter_texts(
     shape: Shape, source: Iterator[Array], joined: Texts, arrays: Sequence[Array], where: npt.NDArray[np.intp]
 ) -> None:
-    """Texts and objects of a group, whose numbers have the places that their holes have in all groups."""
-    table = shape.table if isinstance(shape, Labels | Texts) else (None,)
-    codes = np.array([joined.code(item) for item in table])
+    """Texts, numbers and objects of a group, whose numbers have the places that their holes have in all groups."""
+    made = _as_texts(shape.inner if isinstance(shape, Maybe) else shape)
+    if made is None:
+        raise InternalError(f"no objects: {shape!r}")
+    codes = np.array([joined.code(item) for item in made.table])
     arrays[0][where] = codes.take(next(source)) if isinstance(shape, Labels | Texts) else codes[0]
-    numbers = shape.numbers if isinstance(shape, Texts) else ()
+    numbers = made.numbers if isinstance(made, Texts) else ()
     for place, kind in enumerate(numbers):
         arrays[joined.leaf(Hole(kind, place - numbers.index(kind)))][where] = next(source)
+    if isinstance(shape, Maybe):
+        arrays[0][where] = np.where(next(source), joined.code(None) or 0, arrays[0][where])
 
 
 def _scatter_maybe(
@@ -475,6 +481,9 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
         return _joined_labels([shape for _, shape in results if isinstance(shape, Labels)])
     if all(isinstance(shape, Labels | Texts) for _, shape in results):
         return _joined_texts([shape for _, shape in results if isinstance(shape, Labels | Texts)])
+    texts = [_as_texts(shape) for _, shape in results]
+    if any(isinstance(shape, Labels | Texts) or _is_known(shape) for _, shape in results) and None not in texts:
+        return _joined_texts([shape for shape in texts if shape is not None])
     (_, first), *rest = results
     if all(shape == first and not isinstance(first, Fixed) for _, shape in rest):
         return first
@@ -500,6 +509,22 @@ def _join(results: list[tuple[str, Shape]]) -> Shape:
     message = f"the result is {_in_words(one[1])} for {one[0]} and {_in_words(other[1])} for {other[0]}"
     raise refuse("flatten/mixed-join", message, why="one array holds the results of all groups",
                  help="call the twin once for each of these values")
+
+
+def _is_known(shape: Shape) -> bool:
+    """A known object that is no number or record."""
+    return isinstance(shape, Fixed) and (shape.value is None or isinstance(shape.value, str | enum.Enum))
+
+
+def _as_texts(shape: Shape) -> Labels | Texts | None:
+    """The results of a group as objects; None for lists and records."""
+    if isinstance(shape, Labels | Texts):
+        return shape
+    if isinstance(shape, Fixed):
+        return Labels((shape.value,)) if _is_known(shape) or kind_of(shape.value) is not None else None
+    if isinstance(shape, Leaf) or shape in (COMPLEX, UNSIGNED):
+        return Texts((number_template(shape),), tuple(leaf.kind for leaf in leaves(shape)))
+    return None
 
 
 def _joined_texts(shapes: Sequence[Labels | Texts]) -> Texts:

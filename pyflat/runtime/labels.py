@@ -130,15 +130,20 @@ def as_labels(shape: Shape, parts: Sequence[Array], failed: npt.NDArray[Any] | N
 
 @dataclass(frozen=True, eq=False)
 class _Same:
-    """An object by its identity."""
+    """An object by its identity, a number by its type and digits."""
 
     item: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.item is self.item
+        return isinstance(other, _Same) and other._key == self._key
 
     def __hash__(self) -> int:
-        return id(self.item)
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[type, object]:
+        number = type(self.item) in (bool, int, float, complex)
+        return type(self.item), repr(self.item) if number else id(self.item)
 
 
 def with_open_tables(shape: Shape) -> Shape:

@@ -333,8 +333,8 @@ def _fit_label(value: Any, shape: Labels | Texts) -> int:
     code = shape.code(value)
     if code is not None:
         return code
-    record = isinstance(value, tuple | list | dict | np.ndarray | np.generic)
-    if record or isinstance(value, bool | int | float | complex) or not isinstance(shape.table, list):
+    other = isinstance(value, tuple | list | dict | np.ndarray | np.generic | bool | int | float | complex)
+    if not isinstance(shape.table, list) or other and not (isinstance(shape, Texts) and shape.mixed):
         raise LaneError(f"the function returned {value!r} here, which is no object like those of other lanes")
     shape.table.append(value)
     return len(shape.table) - 1
@@ -365,7 +365,7 @@ def _fit_number(value: Any, kind: Kind) -> Any:
 
 def _fit_unsigned(value: Any) -> int:
     """The signed int with the bits of an int of [0, 2**64)."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
+    if isinstance(value, int) and 0 <= value < 2**64:
         return (value - INT_MIN) % 2**64 + INT_MIN
     raise LaneError(f"the function returned {value!r} here, and ints of [0, 2**64) in other lanes")
 

@@ -6,7 +6,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, UNSIGNED, Fixed, Labels, Leaf, Maybe, Record, Shape
+from pyflat.ir.shape import (
+    COMPLEX,
+    REAL_OR_COMPLEX,
+    UNSIGNED,
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Ragged,
+    Record,
+    Shape,
+    Texts,
+    is_text,
+)
 from pyflat.ir.types import FLOAT, INT_MAX, INT_MIN
 from tests.generator.lanes import Lane
 
@@ -71,6 +84,12 @@ def outside(value: Any, shape: Shape) -> bool:
     float that a negative power of an int is."""
     if isinstance(shape, Maybe):
         return value is not None and outside(value, shape.inner)
+    if isinstance(shape, Ragged):
+        return type(value) is not list
+    if isinstance(shape, Texts):
+        return not shape.mixed and type(value) is not str and shape.code(value) is None
+    if is_text(shape):
+        return type(value) is not str
     if isinstance(shape, Labels):
         return shape.code(value) is None
     if isinstance(shape, Fixed) and shape.value is None:

@@ -19,6 +19,7 @@ from tests.support.adversary import (
     captured_state,
     classes,
     containers,
+    counters,
     decorators,
     effects,
     jumps_in_finally,
@@ -35,7 +36,7 @@ from tests.support.adversary import (
 
 MODULES = (returned, whole_numbers, classes, effects, containers, decorators, wrappers)
 GROUPED = (labels, captured_state, wrapped, leaving, jumps_in_finally, cached, asked_to_compare, raising, texts,
-           written)
+           written, counters)
 GROUP = 12
 
 

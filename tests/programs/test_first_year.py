@@ -7,12 +7,6 @@ import pyflat
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.support.first_year import EXERCISES, Exercise
 
-REFUSED = {
-    "calculator": "flatten/mixed-join",
-    "most_common_roll": "flatten/list-mutation",
-}
-"""What does not flatten, and why: a number or a string, a dict whose keys are lanes."""
-
 
 def _returning(exercise: Exercise) -> tuple[list[np.ndarray], list[object]]:
     """The lanes in which the original returns, and what it returns there."""
@@ -26,12 +20,12 @@ def _returning(exercise: Exercise) -> tuple[list[np.ndarray], list[object]]:
     return [column[kept] for column in exercise.lanes], values
 
 
-def test_there_are_ninety_nine_of_which_ninety_seven_flatten():
-    assert len(EXERCISES) == 99 and len(REFUSED) == 2 and REFUSED.keys() <= EXERCISES.keys()
+def test_there_are_ninety_nine_which_all_flatten():
+    assert len(EXERCISES) == 99
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.parametrize("name", [name for name in EXERCISES if name not in REFUSED])
+@pytest.mark.parametrize("name", EXERCISES)
 def test_every_lane_is_the_originals(name, target):
     exercise = EXERCISES[name]
     columns, expected = _returning(exercise)
@@ -39,11 +33,3 @@ def test_every_lane_is_the_originals(name, target):
     for lane, value in enumerate(expected):
         got = lane_of(result, lane, len(expected))
         assert same_bits(in_kind(value, got), got), [column[lane] for column in columns]
-
-
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_what_does_not_flatten_says_why(name):
-    exercise = EXERCISES[name]
-    with pytest.raises(pyflat.FlattenError) as caught:
-        pyflat.twin(exercise.function)(*_returning(exercise)[0])
-    assert caught.value.code == REFUSED[name]

@@ -190,25 +190,13 @@ def pow_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
                            help="convert with int(...) first")
         if any(numeric_kind(value) not in (INT, BOOL) for value in arguments.positional):
             raise s.fault("TypeError", "pow() with a modulus takes ints", node)
-        _leave_to_original(s, b, modulus[0], node)
-        if isinstance(b, Static) and b.value < 0:
-            inverse = inlined_for_ints(stdlib.inverse_modulo)(s, Arguments([a, *modulus], {}), node)
-            arguments = Arguments([inverse, Static(-b.value), *modulus], {})
-        fn = stdlib.power_modulo if s.floats is F8 else stdlib.power_modulo_narrow
+        if isinstance(modulus[0], Static) and abs(modulus[0].value) > INT_MAX:
+            raise s.refuse("flatten/int-too-large", "pow() with a modulus of more than 63 bits", node,
+                           why="a remainder has as many bits as the modulus, and lanes are ints of 64 bits",
+                           help="use a modulus from -(2**63 - 1) to 2**63 - 1")
+        fn = stdlib.power_of_ints if s.floats is F8 else stdlib.power_of_ints_narrow
         return inlined_for_ints(fn)(s, arguments, node)
     return num.binary(s, "pow", a, b)
-
-
-def _leave_to_original(s: Evaluator, exponent: Abstract, modulus: Abstract, node: cst.CSTNode) -> None:
-    """Inverses where only the lane knows that it is one, errors, and moduli whose products leave 64 bits too far."""
-    if isinstance(modulus, Static) and not 1 <= modulus.value <= 1 << 50:
-        raise s.refuse("flatten/not-yet", "pow() with a modulus that is not from 1 to 2**50", node)
-    m = scalars.to_kind(s, lane(modulus), INT)
-    outside = s.build.op("or", s.build.op("lt", m, const(1)), s.build.op("gt", m, const(1 << 50)))
-    if not isinstance(exponent, Static):
-        n = scalars.to_kind(s, lane(exponent), INT)
-        outside = s.build.op("or", outside, s.build.op("lt", n, const(0)))
-    heap.suspect_if(s, outside, "pow() with a modulus", node)
 
 
 def divmod_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

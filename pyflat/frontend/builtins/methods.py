@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.builtins import kernel_arrays, making
+from pyflat.frontend.builtins import dicts, kernel_arrays, making
 from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import bind_names, only, refuse_texts
 from pyflat.frontend.library import stdlib
@@ -21,8 +21,10 @@ from pyflat.frontend.space import (
     comparisons,
     complex_numbers,
     containers,
+    dict_views,
     growing,
     item_writes,
+    lane_dicts,
     lane_sets,
     ragged,
     scalars,
@@ -68,6 +70,10 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return lane_sets.method(s, receiver, name, arguments.positional, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
+        case DictRef() if name not in ("keys", "values", "items") and dict_views.is_of_lanes(receiver, s):
+            return dicts.method(s, receiver, name, arguments, node)
+        case DictRef() if dict_views.is_of_lanes(receiver, s):
+            return Lazy(functools.partial(containers.dict_view, s, receiver, {}, name, node))
         case DictRef():
             return _dict_method(s, s.space.dict_entries(receiver), receiver, name, arguments, node)
         case Static() if isinstance(receiver.value, dict) and name in ("get", "items", "keys", "values"):
@@ -260,6 +266,9 @@ def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None
             return Static(None)
         case "copy" if ref is not None:
             return heap.new_dict(s, entries)
+        case "pop" | "setdefault" if ref is not None and values and not isinstance(values[0], Static):
+            lane_dicts.to_lanes(s, ref, node)
+            return dicts.method(s, ref, name, arguments, node)
         case "pop" if ref is not None and values and isinstance(values[0], Static):
             if values[0].value not in entries:
                 if len(values) == 1:

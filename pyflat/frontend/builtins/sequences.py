@@ -13,7 +13,18 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import characters, containers, growing, lane_sets, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import (
+    characters,
+    containers,
+    dict_views,
+    growing,
+    lane_dicts,
+    lane_sets,
+    ragged,
+    scalars,
+    texts,
+    width_rules,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -56,7 +67,7 @@ def least(opcode: str) -> Handler:
                                 node)
             items = []
         elif len(items) == 1:
-            items = lane_sets.unordered(s, items[0], node, key) or containers.items_or_gaps(s, items[0], node)
+            items = _unordered(s, items[0], node, key)
         for item in items:
             best = heap.where_present(s, item, functools.partial(_better, s, opcode, key, best, node),
                                       functools.partial(_same, best))
@@ -99,13 +110,20 @@ class _Ranked(tuple[Any, ...]):
     __slots__ = ()
 
 
+def _unordered(s: Evaluator, source: Abstract, node: cst.CSTNode, key: Abstract, *, of_ints: bool = False
+               ) -> list[Abstract]:
+    """The items, gaps included, for what does not depend on their order."""
+    found = lane_sets.unordered(s, source, node, key, of_ints=of_ints)
+    return containers.items_or_gaps(s, source, node) if found is None else found
+
+
 def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     rest = [*arguments.positional[1:], *arguments.named.values()]
     total: Abstract = rest[0] if rest else Static(0)
     if is_folded(arguments.positional[0]):
         return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
     source = arguments.positional[0]
-    items = lane_sets.unordered(s, source, node, NONE, of_ints=True) or containers.items_or_gaps(s, source, node)
+    items = _unordered(s, source, node, NONE, of_ints=True)
     for item in items:
         total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
                                    functools.partial(_same, total))
@@ -212,6 +230,8 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return ragged.length(s, ragged.items_of(s, value, node))
     if isinstance(value, Lazy) and value.written is not None and isinstance(value.written.node, cst.ListComp):
         return s.space.fold(value, Static(0), lambda old, make: _one_more(s, old, make), node)
+    if dict_views.is_of_lanes(value, s):
+        return dict_views.length(s, value, node)
     if isinstance(value, DictRef):
         return Static(len(heap.contents(s, value, node)))
     if isinstance(value, Ranges):
@@ -272,15 +292,17 @@ def sequence(make: Callable[[Evaluator, list[Abstract]], Abstract]) -> Handler:
 
 
 def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    entries: dict[Any, Abstract] = {}
+    entries: list[tuple[Abstract, Abstract]] = []
     for value in arguments.positional:
+        if dict_views.is_of_lanes(value, s) and not arguments.named:
+            return lane_dicts.copied(s, value, node, dict)
         if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
-            entries.update(s.space.dict_entries(value))
+            entries += [(Static(key), item) for key, item in s.space.dict_entries(value).items()]
             continue
         for pair in s.space.items(value, node):
             key, item = s.space.items(pair, node)
-            entries[heap.static_key(s, key, node)] = item
-    return heap.new_dict(s, {**entries, **arguments.named})
+            entries.append((key, item))
+    return lane_dicts.of_pairs(s, [*entries, *((Static(name), item) for name, item in arguments.named.items())], node)
 
 
 def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -291,7 +313,7 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
         return _sort_growing(s, source, arguments, node)
     if is_folded(source) and s.grows:
         return _sort_growing(s, s.space.listed(source, node), arguments, node)
-    items = lane_sets.unordered(s, source, node, key) or containers.items_or_gaps(s, source, node)
+    items = _unordered(s, source, node, key)
     if heap.has_gaps(items):
         return _sort_ragged(s, items, arguments, node)
     known = [v.value for v in [*items, *arguments.named.values()] if isinstance(v, Static)]

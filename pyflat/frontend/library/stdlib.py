@@ -35,6 +35,11 @@ def ulp(x: float) -> float:
     return math.ldexp(1.0, max(exponent(x) - 53, -1074)) if x > 0.0 else 5e-324
 
 
+def by_count(counts: Any) -> list[tuple[Any, Any]]:
+    """What `Counter.most_common` gives."""
+    return sorted(counts.items(), key=lambda pair: pair[1], reverse=True)
+
+
 def fsum(items: Sequence[float]) -> float:
     """The correctly rounded sum (J. R. Shewchuk, 1997): exact partial sums, then one rounding, half to even."""
     partials: list[float] = []
@@ -191,6 +196,28 @@ def perm(n: int, k: int | None = None) -> int:
     return ways
 
 
+def power_of_ints(base: int, exponent: int, modulus: int) -> int:
+    """pow(base, exponent, modulus)."""
+    if modulus == 0:
+        raise ValueError("pow() 3rd argument cannot be 0")
+    size = abs(modulus)
+    if exponent < 0:
+        base, exponent = inverse_modulo(base, size), -exponent
+    result = power_modulo(base, exponent, size) if size <= 1 << 50 else power_modulo_wide(base, exponent, size)
+    return result - size if modulus < 0 and result != 0 else result
+
+
+def power_of_ints_narrow(base: int, exponent: int, modulus: int) -> int:
+    """The same where floats have 24 digits."""
+    if modulus == 0:
+        raise ValueError("pow() 3rd argument cannot be 0")
+    size = abs(modulus)
+    if exponent < 0:
+        base, exponent = inverse_modulo(base, size), -exponent
+    result = power_modulo_narrow(base, exponent, size)
+    return result - size if modulus < 0 and result != 0 else result
+
+
 def power_modulo(base: int, exponent: int, modulus: int) -> int:
     """pow(base, exponent, modulus) by squaring, exponent >= 0 and 1 <= modulus <= 2**50."""
     power = base % modulus
@@ -203,8 +230,20 @@ def power_modulo(base: int, exponent: int, modulus: int) -> int:
     return result
 
 
+def power_modulo_wide(base: int, exponent: int, modulus: int) -> int:
+    """The same for a modulus below 2**63."""
+    power = base % modulus
+    result = 1
+    while exponent > 0:
+        if exponent & 1:
+            result = product_modulo_wide(result, power, modulus)
+        power = product_modulo_wide(power, power, modulus)
+        exponent = exponent >> 1
+    return result
+
+
 def inverse_modulo(base: int, modulus: int) -> int:
-    """pow(base, -1, modulus), 1 <= modulus <= 2**50, by the extended algorithm of Euclid."""
+    """pow(base, -1, modulus), 1 <= modulus, by the extended algorithm of Euclid."""
     old, new = base % modulus, modulus
     factor, next_factor = 1, 0
     while new != 0:
@@ -224,6 +263,21 @@ def product_modulo(a: int, b: int, modulus: int) -> int:
     if rest >= 1 << 62:
         return rest - (1 << 62) - (1 << 62) + modulus
     return rest - modulus if rest >= modulus else rest
+
+
+def product_modulo_wide(a: int, b: int, modulus: int) -> int:
+    """The same for a modulus below 2**63: the upper 31 bits of b, then the lower ones."""
+    high = times_modulo(times_modulo(a, b >> 32, modulus), 1 << 32, modulus)
+    difference = high - (modulus - times_modulo(a, b & 0xFFFFFFFF, modulus))
+    return difference if difference >= 0 else difference + modulus
+
+
+def times_modulo(a: int, factor: int, modulus: int) -> int:
+    """a * factor % modulus, factor <= 2**32: the quotient has 32 bits, so that floats round it to one of the two
+    nearest ints, and what the signed remainder is modulo 2**64 is the remainder."""
+    quotient = int(float(a) * float(factor) / float(modulus) + 0.5)
+    rest = (((a * factor - quotient * modulus) & 0xFFFFFFFFFFFFFFFF) ^ 0x8000000000000000) - 0x8000000000000000
+    return rest + modulus if rest < 0 else rest
 
 
 def power_modulo_narrow(base: int, exponent: int, modulus: int) -> int:

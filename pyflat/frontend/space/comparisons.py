@@ -15,6 +15,7 @@ from pyflat.frontend.space import (
     arrays,
     characters,
     complex_numbers,
+    dict_views,
     growing,
     memories,
     operators,
@@ -32,6 +33,8 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, is_lane_number, lane, numeric_kind, plain_number
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
+    BoundMethod,
     DictRef,
     GuardedUnion,
     LaneSet,
@@ -84,6 +87,8 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         return _in_range(s, container.value, item)
     if isinstance(container, Ranges) and not container.once and container.step in (1, -1):
         return _between(s, container, item)
+    if dict_views.is_of_lanes(container, s):
+        return s.space.truth(s.space.call(BoundMethod(container, "__contains__"), Arguments([item], {}), node))
     if isinstance(container, DictRef):
         members: Sequence[Abstract] = [Static(k) for k, _ in heap.contents(s, container, node)]
     elif ragged.is_ragged(s, container):

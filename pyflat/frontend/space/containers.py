@@ -18,6 +18,7 @@ from pyflat.frontend.space import (
     array_items,
     arrays,
     characters,
+    dict_views,
     growing,
     memories,
     ragged,
@@ -31,8 +32,10 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
+    Arguments,
     Array,
     Axes,
+    BoundMethod,
     Char,
     Chars,
     DictRef,
@@ -103,6 +106,8 @@ def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         return _live(s, value, node)
     if characters.is_text(value):
         return iter(characters.items_of(s, value) or ())
+    if isinstance(value, DictRef):
+        return dict_view(s, value, {}, "keys", node)
     return iterate(s, value, node)
 
 
@@ -130,7 +135,7 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case Char() | Chars() | IntText():
             return _without_gaps(s, iter(characters.items_of(s, value) or ()), node)
         case DictRef():
-            return dict_view(s, value, {}, "keys", node)
+            return _without_gaps(s, dict_view(s, value, {}, "keys", node), node)
         case Lazy():
             s.use_up(value, node)
             return _without_gaps(s, value.start(), node)
@@ -152,6 +157,9 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
 def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
               ) -> Iterator[Abstract]:
     """Keys, values or items as they are when the iteration reaches them; RuntimeError when the size changes."""
+    if ref is not None and dict_views.is_of_lanes(ref, s):
+        yield from dict_views.view(s, ref, view, node)
+        return
     size = len(known if ref is None else heap.contents(s, ref, node))
     for position in range(size):
         now_there = list(known.items()) if ref is None else list(heap.contents(s, ref, node))
@@ -251,6 +259,8 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return _window(s, owner, key, node) if key.start is not None else _slice(s, owner, key.value, node)
     if isinstance(key, GuardedUnion):
         return s.split(key, lambda v: index(s, owner, v, node))
+    if dict_views.is_of_lanes(owner, s):
+        return s.space.call(BoundMethod(owner, "__getitem__"), Arguments([key], {}), node)
     if isinstance(key, Static) and isinstance(owner, Static):
         return _static_index(s, owner.value, key.value, node)
     if isinstance(owner, DictRef) or isinstance(owner, Static) and isinstance(owner.value, dict):

@@ -18,7 +18,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space import scalars, unsigned
+from pyflat.frontend.space import ragged, scalars, unsigned
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, complex_parts, describe, lane, maybe_unbound, numeric_kind, opened
@@ -71,13 +71,17 @@ def from_items(s: Evaluator, contents: Contents, sample: Abstract, node: cst.CST
     """The contents of a plain list as one that grows: a place more than it has, and as many as `PLACES` at least."""
     if cells_of(contents) is not None:
         return contents
-    if any(map(maybe_unbound, contents)) or contents is CONFLICT:
-        raise s.refuse("flatten/list-mutation", "a list whose length differs from lane to lane grows in a loop that "
-                       "stays a loop", node, help="make the list in the loop's own branch, or append under one "
-                       "condition inside of the loop")
+    count: Abstract = Static(len(contents))
+    if contents is CONFLICT:
+        raise s.refuse("flatten/list-mutation", "a list that the paths before leave in different shapes grows in a "
+                       "loop that stays a loop", node, help="make the list in the loop's own branch, or append under "
+                       "one condition inside of the loop")
+    if any(map(maybe_unbound, contents)):
+        items, _, count = ragged.packed(s, contents, node)
+        contents = tuple(items)
     places = len(contents) + PLACES
     filler = empty(s, sample, node)
-    return (Seq(Cells, (Static(len(contents)), *contents, *[filler] * (places - len(contents)))),)
+    return (Seq(Cells, (count, *contents, *[filler] * (places - len(contents)))),)
 
 
 def padded(items: list[Abstract], like: Contents) -> list[Abstract]:
@@ -200,12 +204,13 @@ def take(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode) -> Abstra
     taken = _at(s, places, position)
     if not (isinstance(key, Static) and key.value == -1):
         moved = [num.compare(s, "ge", Static(at), position) for at in range(len(places) - 1)]
-        places = [_choose(s, here, places[at + 1], places[at]) for at, here in enumerate(moved)] + places[-1:]
+        places = [select_where(s, here, places[at + 1], places[at]) for at, here in enumerate(moved)] + places[-1:]
     write(s, ref, num.binary(s, "sub", count, Static(1)), places, node)
     return taken
 
 
-def _choose(s: Evaluator, cond: Abstract, a: Abstract, b: Abstract) -> Abstract:
+def select_where(s: Evaluator, cond: Abstract, a: Abstract, b: Abstract) -> Abstract:
+    """`a if cond else b` of items."""
     if isinstance(cond, Static):
         return a if cond.value else b
     return _select(s, lane(cond), a, b)
@@ -232,9 +237,9 @@ def insert(s: Evaluator, ref: ListRef, key: Abstract, value: Abstract, node: cst
     check_room(s, longer, len(places), node)
     moved = []
     for at, old in enumerate(places):
-        here = _choose(s, num.compare(s, "eq", position, Static(at)), value, old)
+        here = select_where(s, num.compare(s, "eq", position, Static(at)), value, old)
         behind = num.compare(s, "lt", position, Static(at))
-        moved.append(_choose(s, behind, places[at - 1], here) if at else here)
+        moved.append(select_where(s, behind, places[at - 1], here) if at else here)
     write(s, ref, longer, moved, node)
 
 
@@ -256,11 +261,11 @@ def insert_sorted(s: Evaluator, ref: ListRef, value: Abstract, before: Callable[
     behind: list[Static | Value] = []
     for at, old in enumerate(places):
         there = num.compare(s, "gt", count, Static(at))
-        behind.append(s.space.truth(_choose(s, there, before(value, old), Static(True))))
-    moved = [_choose(s, behind[0], value, places[0])]
+        behind.append(s.space.truth(select_where(s, there, before(value, old), Static(True))))
+    moved = [select_where(s, behind[0], value, places[0])]
     for at in range(1, len(places)):
-        here = _choose(s, behind[at - 1], places[at - 1], value)
-        moved.append(_choose(s, behind[at], here, places[at]))
+        here = select_where(s, behind[at - 1], places[at - 1], value)
+        moved.append(select_where(s, behind[at], here, places[at]))
     write(s, ref, num.binary(s, "add", count, Static(1)), moved, node)
 
 
@@ -271,7 +276,7 @@ def find(s: Evaluator, ref: ListRef, same: Callable[[Abstract], Abstract], node:
     found: Abstract = Static(-1)
     for at in range(len(items) - 1, -1, -1):
         held = heap.where_present(s, items[at], lambda one: s.space.truth(same(one)), lambda: Static(False))
-        found = _choose(s, held, Static(at), found)
+        found = select_where(s, held, Static(at), found)
     _raise_where(s, num.compare(s, "lt", found, Static(0)), ValueError, node)
     return found
 
@@ -294,7 +299,7 @@ def concatenated(s: Evaluator, a: ListRef, b: ListRef, node: cst.CSTNode) -> tup
     left, right = ([*row, *[filler] * (size - len(row))] for row in (left, right))
     check_room(s, together, size, node)
     behind = _shifted(s, right[::-1], count)[::-1]
-    return together, [_choose(s, num.compare(s, "gt", count, Static(at)), x, y)
+    return together, [select_where(s, num.compare(s, "gt", count, Static(at)), x, y)
                       for at, (x, y) in enumerate(zip(left, behind, strict=True))]
 
 
@@ -330,7 +335,7 @@ def part(s: Evaluator, ref: ListRef, wanted: slice, node: cst.CSTNode) -> ListRe
     stop = count if wanted.stop is None else _clipped(s, Static(wanted.stop), count)
     length = num.binary(s, "sub", stop, start)
     none = num.compare(s, "lt", length, Static(0))
-    return new(s, _choose(s, none, Static(0), length), _shifted(s, places, start))
+    return new(s, select_where(s, none, Static(0), length), _shifted(s, places, start))
 
 
 def equal(s: Evaluator, a: ListRef, b: ListRef, same: Callable[[Abstract, Abstract], Abstract], node: cst.CSTNode

@@ -10,7 +10,9 @@ from pyflat.frontend.space import (
     array_items,
     arrays,
     containers,
+    dict_views,
     growing,
+    lane_dicts,
     memories,
     ragged,
     scalars,
@@ -23,6 +25,7 @@ from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
     Axes,
+    Complex,
     DictRef,
     GuardedUnion,
     IterRef,
@@ -32,6 +35,8 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
+    Text,
+    Unsigned,
     View,
 )
 from pyflat.ir.build import const
@@ -70,6 +75,8 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
             heap.rewrite(s, owner, tuple(changed), node)
         case ListRef() if not isinstance(key, Slice):
             _store_list(s, owner, key, value, node)
+        case DictRef() if dict_views.is_of_lanes(owner, s) and not isinstance(key, Slice):
+            lane_dicts.store(s, owner, key, value, node)
         case DictRef() if isinstance(key, Static):
             entries = dict(heap.contents(s, owner, node))
             entries[key.value] = value
@@ -99,6 +106,11 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
     if type(owner) is ListRef and isinstance(key, Value):
         take_item(s, owner, key, node)
         return
+    if isinstance(owner, DictRef) and not isinstance(key, Slice | Axes) and (
+            dict_views.is_of_lanes(owner, s) or not isinstance(key, Static)):
+        lane_dicts.to_lanes(s, owner, node)
+        lane_dicts.delete(s, owner, key, node)
+        return
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value
     elif isinstance(key, Static):
@@ -123,15 +135,21 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
 
 
 def _store_at_lane(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
-    """An entry of a dict with known keys; a lane with another key is left to the original."""
+    """An entry of a dict with known keys, of which a lane with another key is left to the original; a dict without such
+    keys gets keys of lanes."""
     entries = dict(heap.contents(s, ref, node))
     if isinstance(key, GuardedUnion):
         s.split(key, lambda one: store_item(s, ref, one, value, node))
         return
+    if isinstance(key, Text | Unsigned | Complex):
+        lane_dicts.to_lanes(s, ref, node)
+        lane_dicts.store(s, ref, key, value, node)
+        return
     hits = containers.key_matches(s, entries, key, node)
     if not hits:
-        raise s.refuse("flatten/list-mutation", "a key that differs from lane to lane is added to a dict", node,
-                       help="give the dict its keys first, as in {0: 0, 1: 0, 2: 0}")
+        lane_dicts.to_lanes(s, ref, node)
+        lane_dicts.store(s, ref, key, value, node)
+        return
     found: Value = const(False)
     for known, hit in hits:
         entries[known] = scalars.choose(s, hit, value, entries[known])

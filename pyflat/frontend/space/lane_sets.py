@@ -1,4 +1,4 @@
-"""Sets whose members differ from lane to lane: a list with gaps (`ragged`) in which no member is twice.
+"""Sets whose members differ from lane to lane: a list of its own has them (`keyed`).
 
     len({a, b, c})      a; b where it is not a; c where it is neither
 
@@ -11,15 +11,13 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import characters, comparisons, ragged
+from pyflat.frontend.space import characters, keyed, ragged
+from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import UNBOUND, Abstract, GuardedUnion, LaneSet, Seq, Static
-from pyflat.ir.nodes import Value
+from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, LaneSet, Static
 from pyflat.ir.types import BOOL, INT
-
-MAX_MEMBERS = 32
 
 
 def make(s: Evaluator, items: Sequence[Abstract], node: cst.CSTNode) -> LaneSet:
@@ -35,31 +33,15 @@ def members(s: Evaluator, value: LaneSet, node: cst.CSTNode | None = None) -> tu
 
 def add(s: Evaluator, to: LaneSet, item: Abstract, node: cst.CSTNode) -> None:
     """A member that may be a gap itself."""
-    there = members(s, to, node)
-    present, value = ragged.split_gap(s, item)
-    if value is UNBOUND:
-        return
-    if numeric_kind(value) is None and not isinstance(value, Seq | Static) and not characters.is_text(value):
-        raise s.refuse("flatten/unsupported-expression", f"a set with {describe(value)}", node)
-    if len(there) >= MAX_MEMBERS:
-        raise s.refuse("flatten/too-large", f"a set of lanes gets more than {MAX_MEMBERS} members", node,
-                       why="each member is compared with all others, and each comparison is an operation of the twin",
-                       help="write numbers and loops instead of the set; np.unique, before the call, for whole arrays")
-    new: Value = lane(present)
-    found = lane(s.space.truth(_among(s, there, value, present, node)))
-    new = s.build.op("and", new, s.build.op("not", found))
-    heap.rewrite(s, to.members, (*there, GuardedUnion(new, value, UNBOUND)), node)
+    def there(value: Abstract) -> Abstract:
+        if isinstance(value, GuardedUnion) and not is_number_union(value):
+            return s.split(value, there)
+        keyed.check_key(s, value, "a set", node)
+        held = [here for here, _ in keyed.matches(s, to.members, value, node, pairs=False)]
+        keyed.add(s, to.members, value, held, "a set", node)
+        return NONE
 
-
-def _among(s: Evaluator, there: Sequence[Abstract], value: Abstract, present: Static | Value, node: cst.CSTNode
-           ) -> Abstract:
-    if isinstance(present, Static):
-        return comparisons.among(s, there, value, node)
-    return s.branch(present, lambda: comparisons.among(s, there, value, node), lambda: Static(False))
-
-
-def contains(s: Evaluator, value: LaneSet, item: Abstract, node: cst.CSTNode) -> Abstract:
-    return comparisons.among(s, members(s, value, node), item, node)
+    heap.where_present(s, item, there, lambda: NONE)
 
 
 def unordered(s: Evaluator, value: Abstract, node: cst.CSTNode, key: Abstract, *, of_ints: bool = False
@@ -84,16 +66,14 @@ def unordered(s: Evaluator, value: Abstract, node: cst.CSTNode, key: Abstract, *
     return found
 
 
-def _without(s: Evaluator, value: LaneSet, item: Abstract, node: cst.CSTNode) -> tuple[Abstract, ...]:
-    """The members that are not `item`."""
-    rest: list[Abstract] = []
-    for member in members(s, value, node):
-        present, there = ragged.split_gap(s, member)
-        same = heap.where_present(s, member, lambda each: s.space.truth(comparisons.same_element(s, each, item, node)),
-                                  lambda: Static(True))
-        kept = s.build.op("and", lane(present), s.build.op("not", lane(s.space.truth(same))))
-        rest.append(GuardedUnion(kept, there, UNBOUND))
-    return tuple(rest)
+def _drop(s: Evaluator, owner: LaneSet, item: Abstract, node: cst.CSTNode, *, required: bool) -> Abstract:
+    if isinstance(item, GuardedUnion) and not is_number_union(item):
+        return s.split(item, lambda each: _drop(s, owner, each, node, required=required))
+    held = [here for here, _ in keyed.matches(s, owner.members, item, node, pairs=False)]
+    if required:
+        keyed.raise_where_missing(s, held, node)
+    keyed.drop(s, owner.members, held, node)
+    return NONE
 
 
 def method(s: Evaluator, owner: LaneSet, name: str, values: list[Abstract], node: cst.CSTNode) -> Abstract | None:
@@ -101,15 +81,15 @@ def method(s: Evaluator, owner: LaneSet, name: str, values: list[Abstract], node
         case "add" if len(values) == 1:
             add(s, owner, values[0], node)
         case "discard" if len(values) == 1:
-            heap.rewrite(s, owner.members, _without(s, owner, values[0], node), node)
+            _drop(s, owner, values[0], node, required=False)
         case "remove" if len(values) == 1:
-            missing = s.build.op("not", lane(s.space.truth(contains(s, owner, values[0], node))))
-            heap.raise_if(s, missing, KeyError)
-            heap.rewrite(s, owner.members, _without(s, owner, values[0], node), node)
+            _drop(s, owner, values[0], node, required=True)
         case "clear" if not values:
-            heap.rewrite(s, owner.members, (), node)
+            keyed.drop(s, owner.members, [Static(True)] * len(members(s, owner, node)), node)
         case "copy" if not values:
-            return LaneSet(heap.new_list(s, members(s, owner, node)))
+            made = LaneSet(heap.new_list(s, ()))
+            s.state.heap[made.members] = s.state.heap[owner.members]
+            return made
         case _:
             return None
-    return Static(None)
+    return NONE

@@ -10,7 +10,15 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import characters, complex_numbers, ragged, scalars, unsigned, unsigned_operators
+from pyflat.frontend.space import (
+    characters,
+    complex_numbers,
+    dict_views,
+    ragged,
+    scalars,
+    unsigned,
+    unsigned_operators,
+)
 from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import cells_of, describe, numeric_kind, plain_number
@@ -121,6 +129,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             raise s.raised(ValueError)
         case Seq() if not _has_own_truth(value.cls):
             return Static(bool(value.items))
+        case DictRef() if dict_views.is_of_lanes(value, s):
+            return dict_views.is_filled(s, value)
         case ListRef() | DictRef():
             found = s.state.heap[value]
             if found is not CONFLICT and (cells := cells_of(found)) is not None:

@@ -38,7 +38,8 @@ def layout(state: State, ref: Ref) -> tuple[Any, ...] | None:
     if isinstance(ref, ListRef):
         cells = cells_of(contents)
         return list, None, len(contents), cells and len(cells.items)
-    return ref.cls if isinstance(ref, ObjRef) else dict, tuple(key for key, _ in contents), len(contents)
+    assert isinstance(ref, ObjRef | DictRef)
+    return ref.cls, tuple(key for key, _ in contents), len(contents)
 
 
 def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) -> bool:
@@ -142,4 +143,4 @@ def items_of(state: State, value: Abstract) -> list[Abstract]:
 
 def empty_like(cls: type) -> Ref:
     """A new identity for an object of this class."""
-    return ListRef() if cls is list else DictRef() if cls is dict else ObjRef(cls)
+    return ListRef() if cls is list else DictRef(cls) if issubclass(cls, dict) else ObjRef(cls)

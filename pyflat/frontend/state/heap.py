@@ -9,7 +9,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, describe, lane, maybe_unbound
+from pyflat.frontend.state.kinds import cells_of, describe, entries_of, lane, maybe_unbound
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -54,7 +54,7 @@ def record(s: Evaluator, cls: type, names: Sequence[str], items: tuple[Abstract,
         return new_list(s, items)
     if issubclass(cls, tuple):
         return make_tuple(items) if cls is tuple else Seq(cls, items)
-    ref = DictRef() if cls is dict else ObjRef(cls)
+    ref = DictRef(cls) if issubclass(cls, dict) else ObjRef(cls)
     s.state.heap[ref] = tuple(zip(names, items, strict=True))
     return ref
 
@@ -62,6 +62,10 @@ def record(s: Evaluator, cls: type, names: Sequence[str], items: tuple[Abstract,
 def contents(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[Any, ...]:
     """What is in a list, dict or object, where every lane has the same number of items."""
     found = contents_with_gaps(s, ref, node)
+    if isinstance(ref, DictRef) and entries_of(found) is not None:
+        raise s.refuse("flatten/list-mutation", "the keys of this dict differ from lane to lane", node,
+                       why="this is done with dicts of known keys only", help="ask for items, len, `in`, get, or loop "
+                       "over it")
     if type(ref) is ListRef and has_gaps(found):
         raise s.refuse("flatten/list-mutation", "the length of this list differs from lane to lane", node,
                        why="this is done with lists of one length only", help="loop over it, or ask for len, sum, min, "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from pyflat.frontend.state.guards import same
 from pyflat.frontend.state.values import (
+    CONFLICT,
+    ENTRIES,
     UNBOUND,
     Abstract,
     Array,
@@ -18,6 +20,7 @@ from pyflat.frontend.state.values import (
     Cells,
     Closure,
     Complex,
+    Contents,
     DictRef,
     GuardedUnion,
     IterRef,
@@ -31,6 +34,7 @@ from pyflat.frontend.state.values import (
     Ranges,
     Scratch,
     Seq,
+    State,
     Static,
     StoreRef,
     Text,
@@ -141,6 +145,11 @@ def is_beyond(value: Abstract) -> bool:
         and value.value > INT_MAX
 
 
+def is_too_large(value: Abstract) -> TypeGuard[Static]:
+    """A known int that no lane of ints holds."""
+    return isinstance(value, Static) and type(value.value) is int and not INT_MIN <= value.value <= INT_MAX
+
+
 def changed_operator(cls: type, base: type) -> str | None:
     """An operator of which `cls` has another one than `base`, which it is made from."""
     return next((name for name in _OPERATORS if _found(cls, name) is not _found(base, name)), None)
@@ -177,6 +186,20 @@ def cells_of(contents: Sequence[Any]) -> Seq | None:
     if len(contents) == 1 and type(contents[0]) is Seq and contents[0].cls is Cells:
         return contents[0]
     return None
+
+
+def entries_of(contents: Contents) -> ListRef | None:
+    """The pairs of a dict whose keys differ from lane to lane, None for others."""
+    if contents and contents is not CONFLICT and contents[-1][0] is ENTRIES:
+        found: ListRef = contents[-1][1]
+        return found
+    return None
+
+
+def lane_form(state: State, ref: DictRef, known: Contents) -> Contents:
+    """The contents of a dict with known keys as one whose keys may differ from lane to lane."""
+    state.heap[ref.entries] = tuple(Seq(tuple, (Static(key), item)) for key, item in known)
+    return ((ENTRIES, ref.entries),)
 
 
 def maybe_unbound(value: Abstract) -> bool:

@@ -82,14 +82,12 @@ def class_of(value: Abstract) -> type | None:
             return complex
         case Unsigned():
             return int
-        case Seq() | ObjRef():
+        case Seq() | ObjRef() | DictRef():
             return value.cls
         case ListRef():
             return list
         case Array() | View():
             return np.ndarray
-        case DictRef():
-            return dict
         case Text() | OtherText():
             return str
         case Caught():

@@ -19,8 +19,11 @@ from pyflat.frontend.state.kinds import (
     as_unsigned,
     cells_of,
     complex_parts,
+    entries_of,
     is_beyond,
+    is_too_large,
     lane,
+    lane_form,
     maybe_unbound,
     numeric_kind,
     opened,
@@ -105,12 +108,27 @@ class Joiner:
 
     def _heap(self, before: State) -> WeakKeyDictionary[Ref, Contents]:
         heap: WeakKeyDictionary[Ref, Contents] = WeakKeyDictionary()
+        self._same_form()
         for edge in self.edges:
             for ref in list(edge.state.heap):
                 if ref not in heap:
                     contents = [e.state.heap.get(ref) for e in self.edges]
                     heap[ref] = self._contents(ref, contents, before.heap.get(ref))
         return heap
+
+    def _same_form(self) -> None:
+        """A dict that has other keys on other paths gets keys of lanes on all of them."""
+        dicts = dict.fromkeys(ref for edge in self.edges for ref in edge.state.heap if isinstance(ref, DictRef))
+        for ref in dicts:
+            states = [edge.state for edge in self.edges if ref in edge.state.heap]
+            found = [state.heap[ref] for state in states]
+            if all(each is found[0] for each in found) or any(each is CONFLICT for each in found):
+                continue
+            known = [entries_of(each) is None for each in found]
+            if not all(known) and any(known) or all(known) and len({tuple(k for k, _ in each) for each in found}) > 1:
+                for state, each, plain in zip(states, found, known, strict=True):
+                    if plain:
+                        state.heap[ref] = lane_form(state, ref, each)
 
     def _contents(self, ref: Ref, edges: list[Contents | None], old: Contents | None) -> Contents:
         present = [c for c in edges if c is not None]
@@ -156,6 +174,15 @@ class Joiner:
     def _slot(self, values: list[Abstract | None], old: Abstract | None, name: str) -> Abstract:
         if old is not None and all(v is old for v in values):
             return old
+        present = [v for v in values if v is not None]
+        if isinstance(old, GuardedUnion) and all(isinstance(v, GuardedUnion) and v.cond is old.cond for v in present):
+            parts = (self._slot([v and getattr(v, part) for v in values], getattr(old, part), name)
+                     for part in ("then", "orelse"))
+            return GuardedUnion(old.cond, *parts)
+        if isinstance(old, Seq) and all(_like_seq(v, old) for v in present):
+            columns = [v.items if isinstance(v, Seq) else None for v in values]
+            return Seq(old.cls, tuple(self._slot([None if c is None else c[i] for c in columns], item, name)
+                                      for i, item in enumerate(old.items)))
         return self.join(values, name)
 
     def leaf(self, kind: Kind, values: Sequence[Value | None], name: str) -> Param:
@@ -185,7 +212,7 @@ class Joiner:
         scalars = self.widths is None or all(isinstance(v, Unsigned) for v in beyond)
         if beyond and scalars and all(as_unsigned(v) is not None for v in present):
             return self._unsigned([as_unsigned(v) for v in values], name)
-        kinds = {numeric_kind(v) for v in present}
+        kinds = {None if is_too_large(v) else numeric_kind(v) for v in present}
         if len(kinds) == 1 and (kind := kinds.pop()) is not None:
             return self.leaf(kind, [None if v is None else lane(v) for v in values], name)
         if templates.tables_in(*present) and templates.are_strings(*present):
@@ -396,6 +423,8 @@ def _like_seq(value: Abstract | None, first: Seq) -> bool:
 
 def _signature(value: Abstract) -> Hashable:
     kind = numeric_kind(value)
+    if is_too_large(value):
+        return Static, int, value.value
     if kind is not None:
         return kind
     if complex_parts(value) is not None:

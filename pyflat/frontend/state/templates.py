@@ -124,7 +124,7 @@ def piece(table: TextTable, value: Abstract, emit: Emit) -> Seq:
 
 def is_filled(template: Template) -> bool:
     """A text that is empty in no lane."""
-    return any(hole.how == "number" for hole in template.holes) or bool(template.text.replace("{}", ""))
+    return any(hole.how == "number" for hole in template.holes) or bool((template.text or "").replace("{}", ""))
 
 
 def position(numbers: Sequence[Kind], hole: Hole) -> int:

@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -105,9 +106,24 @@ class BoxRef(ListRef):
     variable means the box as long as its frame lives, so that a write is seen on its path only, as any other."""
 
 
+class DictPart(enum.Enum):
+    """Keys in the contents of a dict whose keys differ from lane to lane."""
+
+    FACTORY = enum.auto()
+    ENTRIES = enum.auto()
+
+
+FACTORY, ENTRIES = DictPart
+
+
 @dataclass(eq=False, slots=True, weakref_slot=True)
 class DictRef:
-    """Identity of a local dict; heap contents: tuple of (static key, item)."""
+    """Identity of a local dict; heap contents: tuple of (static key, item), or where keys differ from lane to lane
+    ((FACTORY, of missing values), (ENTRIES, a list of pairs)); see `space.lane_dicts`."""
+
+    cls: type = dict
+    entries: ListRef = field(default_factory=ListRef)
+    """The list of pairs that it gets with its first key of lanes."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)

@@ -20,7 +20,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import containers, growing, ragged
+from pyflat.frontend.space import containers, growing, item_writes, ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.values import (
@@ -80,17 +80,21 @@ def _generate(s: Evaluator, frame: Frame, node: Any, first: Abstract) -> Iterato
 
 
 def evaluate_dict(s: Evaluator, node: cst.DictComp) -> Abstract:
-    entries: dict[Any, Abstract] = {}
+    made = heap.new_dict(s, {})
 
     def add(present: Value | None) -> None:
-        if present is not None:
-            raise s.refuse("flatten/list-mutation", "the `if` of this comprehension depends on lanes", node)
-        key = s.space.evaluate(node.key)
-        entries[heap.static_key(s, key, node.key)] = s.space.evaluate(node.value)
+        def store() -> Abstract:
+            item_writes.store_item(s, made, s.space.evaluate(node.key), s.space.evaluate(node.value), node)
+            return NONE
+
+        if present is None:
+            store()
+        else:
+            s.branch(present, store, lambda: NONE)
 
     for _ in _elements_of(s, node.for_in, s.space.evaluate(node.for_in.iter), add):
         pass
-    return heap.new_dict(s, entries)
+    return made
 
 
 def _elements_of(s: Evaluator, clause: cst.CompFor, source: Abstract, make: Callable[[Value | None], Any],

@@ -12,7 +12,7 @@ import libcst as cst
 from libcst import matchers as m
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import containers, memories, scalars, scratch, texts, whole_arrays
+from pyflat.frontend.space import containers, lane_dicts, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.state import facts, heap, lookup
 from pyflat.frontend.state.frames import Evaluator, Frame
 from pyflat.frontend.state.kinds import alternatives, is_lane_number, maybe_unbound, numeric_kind
@@ -242,15 +242,15 @@ def _elements(s: Evaluator, elements: Any) -> list[Abstract]:
 
 
 def _dict(s: Evaluator, node: cst.Dict) -> Abstract:
-    entries: dict[Any, Abstract] = {}
+    entries: list[tuple[Abstract, Abstract]] = []
     for element in node.elements:
         if isinstance(element, cst.StarredDictElement):
-            entries.update(s.space.dict_entries(evaluate(s, element.value)))
+            known = s.space.dict_entries(evaluate(s, element.value))
+            entries += [(Static(key), value) for key, value in known.items()]
             continue
         assert isinstance(element, cst.DictElement)
-        key, value = evaluate(s, element.key), evaluate(s, element.value)
-        entries[heap.static_key(s, key, element.key)] = value
-    return heap.new_dict(s, entries)
+        entries.append((evaluate(s, element.key), evaluate(s, element.value)))
+    return lane_dicts.of_pairs(s, entries, node)
 
 
 # --- operators

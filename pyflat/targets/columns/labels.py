@@ -38,6 +38,10 @@ class _Objects:
                 name, code = next(source)
                 yield name, self.chosen([self.literal(item) for item in shape.table], code, {})
             case Texts() | Ragged():
+                if isinstance(shape, Texts) and shape.mixed:
+                    raise refuse("flatten/result-kind", f"{self.flat.name} gives numbers in some lanes and other "
+                                 "objects in others", why="a column holds values of one kind",
+                                 help="return None instead of the other objects, or two results, as in (value, label)")
                 raise refuse("flatten/result-kind", f"{self.flat.name} gives strings or lists that are made from lanes",
                              help="return the numbers that they are made of")
             case Maybe():

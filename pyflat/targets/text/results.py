@@ -80,7 +80,7 @@ class Results:
         """The text that str.format makes of numbers, where it is the only one."""
         only = shape.table[0]
         if not self.on_arrays and self.dialect is not None and len(shape.table) == 1 and isinstance(only, Template) \
-                and all(hole.how == "number" for hole in only.holes):
+                and only.text is not None and all(hole.how == "number" for hole in only.holes):
             return Call(f"{only.text!r}.format", [parts[shape.leaf(hole)] for hole in only.holes])
         return self._made(shape, parts)
 

@@ -76,12 +76,18 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             classes = ("str" if item is OTHER_WORD else type(item).__name__ for item in shape.table)
             return " or ".join(dict.fromkeys(classes))
         case Texts():
-            classes = ("str" if isinstance(item, Template) else type(item).__name__ for item in shape.table)
+            classes = (_made_class(item) if isinstance(item, Template) else type(item).__name__ for item in shape.table)
             return " or ".join(dict.fromkeys(classes))
         case Ragged():
             return f"list of {kind_text(shape.items[0], floats)}" if shape.items else "list"
         case Maybe():
             return f"{kind_text(shape.inner, floats)} or None"
+
+
+def _made_class(item: Template) -> str:
+    if item.text is not None:
+        return "str"
+    return KIND_NAMES[item.holes[0].kind] if len(item.holes) == 1 else "complex"
 
 
 def statement_lines(tree: cst.FunctionDef | cst.Lambda) -> dict[cst.CSTNode, cst.SimpleStatementLine]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.frontend.library.stdlib import product_modulo
+from pyflat.frontend.library.stdlib import product_modulo, product_modulo_wide
 
 
 def power(a, b, m):
@@ -30,7 +30,7 @@ def known_modulus(a, b):
 
 AS = np.array([0, 1, -1, 2, 3, 10, -7, 2**31, 2**50 - 1, -(2**50), 2**62, 2**63 - 1, -(2**63), 123456789012345678])
 BS = np.array([0, 1, 2, 3, 10, 63, 64, 1000, 2**31 - 1, 2**62, 2**63 - 1])
-MS = np.array([1, 2, 3, 7, 10, 97, 2**31 - 1, 10**9 + 7, 2**50 - 27, 2**50 - 1, 2**50, 2**50 + 1, 2**61 - 1, 2**63 - 1, -1, -7, -(2**40)])
+MS = np.array([1, 2, 3, 7, 10, 97, 2**31 - 1, 10**9 + 7, 2**50 - 27, 2**50 - 1, 2**50, 2**50 + 1, 2**61 - 1, 2**62 + 1, 2**63 - 1, -1, -7, -(2**40)])
 PRIMES = np.array([2, 4, 11, 15, 97, 341, 561, 7919, 1_000_003, 2**31 - 1, 2**31 + 11, 10**12 + 39, 2**49 - 1, 562949953421231])
 
 
@@ -89,3 +89,14 @@ def test_products_at_the_edges():
     for m in rng.integers(1, 2**50, 20000, endpoint=True).tolist():
         a, b = (int(rng.integers(0, m)) for _ in range(2))
         assert product_modulo(a, b, m) == a * b % m, (a, b, m)
+    for m in (2**50 + 1, 2**52 - 1, 2**61 - 1, 2**62 - 1, 2**62, 2**62 + 1, 2**63 - 25, 2**63 - 1, *rng.integers(2**50, 2**63 - 1, 20000).tolist()):
+        for a, b in ((m - 1, m - 1), (m // 2, m // 2 + 1), (int(rng.integers(0, m)), int(rng.integers(0, m)))):
+            assert product_modulo_wide(a, b, m) == a * b % m, (a, b, m)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_negative_exponents_by_lane(target):
+    lanes = [(a, b, m) for a in (0, 1, 3, -7, 2**62, 10**18 + 9) for b in (-3, -1, 0, 2) for m in (1, -1, 7, -10, 2**61 - 1, 2**63 - 1)
+             if b >= 0 or math.gcd(a, m) == 1]
+    got = pyflat.twin(power, target=target)(*map(np.array, zip(*lanes, strict=True)))
+    assert got.tolist() == [pow(*lane) for lane in lanes]

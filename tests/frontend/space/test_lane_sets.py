@@ -189,7 +189,7 @@ def REFUSED_known_and_lanes(x):
     return {x, 1.0} == {1.0, 2.0}
 
 
-def REFUSED_new_keys(x):
+def new_keys(x):
     counts = {}
     counts[_n(x)] = 1
     return len(counts)

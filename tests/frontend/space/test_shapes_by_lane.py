@@ -62,7 +62,7 @@ def negated(x):
     return not d
 
 
-REFUSED = [a_key_on_one_path, a_key_in_an_inner_dict, a_key_after_a_fault, an_attribute_on_one_path, truth_of_a_dict, negated]  # fmt: skip
+REFUSED = [a_key_on_one_path, a_key_in_an_inner_dict, a_key_after_a_fault, an_attribute_on_one_path]  # fmt: skip
 
 
 @pytest.mark.parametrize("fn", REFUSED)
@@ -86,6 +86,6 @@ def unused_afterwards(x):
     return x
 
 
-@pytest.mark.parametrize("fn", [same_keys, unused_afterwards])
+@pytest.mark.parametrize("fn", [same_keys, unused_afterwards, truth_of_a_dict, negated])
 def test_what_is_left_alike_or_not_read_flattens(fn: Callable[..., Any]) -> None:
     agree(fn, "f")

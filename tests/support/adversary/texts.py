@@ -338,7 +338,7 @@ def refused_in_tuple(n: "small"):
 
 
 def refused_as_key(n: "small"):
-    """flatten/lane-to-object"""
+    """flatten/unsupported-expression"""
     return {f"{n * 0.5}": 1}.get("1.5", 2)
 
 

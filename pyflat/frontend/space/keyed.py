@@ -1,0 +1,190 @@
+"""What sets and dicts of lanes have in common: rows in the order of their making, of which no two have one key.
+
+    counts[d] = counts.get(d, 0) + 1      the value of the row whose key is d; where no row has it, a row more
+
+The rows are a list with gaps (`ragged`), or one that has grown in a loop (`growing`). A row of a set is its member, one
+of a dict a pair. Each key is compared with all others, so that there are at most `MAX_ROWS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import libcst as cst
+
+from pyflat.frontend.space import characters, comparisons, growing, ragged, scalars
+from pyflat.frontend.space import numbers as num
+from pyflat.frontend.state import heap
+from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import complex_parts, describe, lane, maybe_unbound, numeric_kind
+from pyflat.frontend.state.values import UNBOUND, Abstract, GuardedUnion, ListRef, OtherText, Seq, Static, Unsigned
+from pyflat.ir.build import const
+from pyflat.ir.nodes import Value
+from pyflat.ir.types import FLOAT
+
+MAX_ROWS = 128
+"""Rows of a set or dict in straight-line code; one that grows in a loop has `growing.PLACES`."""
+Here = Static | Value
+"""Which lanes: all, none, or by lane."""
+
+
+def rows(s: Evaluator, ref: ListRef, node: cst.CSTNode | None = None) -> tuple[Abstract, ...]:
+    return heap.contents_with_gaps(s, ref, node)
+
+
+def key_of(row: Abstract, *, pairs: bool) -> Abstract:
+    if not pairs:
+        return row
+    assert isinstance(row, Seq)
+    return row.items[0]
+
+
+def check_key(s: Evaluator, key: Abstract, what: str, node: cst.CSTNode) -> None:
+    """Keys that can be compared with each other; nan is only equal to itself by identity."""
+    if isinstance(key, ListRef):
+        raise s.raised(TypeError, node)
+    known = numeric_kind(key) is not None or complex_parts(key) is not None or characters.is_text(key)
+    if not known and not isinstance(key, Seq | Static | Unsigned | OtherText | GuardedUnion):
+        raise s.refuse("flatten/unsupported-expression", f"{what} with {describe(key)}", node)
+    if numeric_kind(key) is FLOAT and isinstance(key, Value):
+        heap.suspect_if(s, s.build.op("ne", key, key), f"nan in {what}", node)
+
+
+def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pairs: bool
+            ) -> list[tuple[Here, Abstract]]:
+    """Of each row the lanes in which it is there and has the key. In a lane at most one has it."""
+    found: list[tuple[Here, Abstract]] = []
+    for item in rows(s, ref, node):
+        present, row = ragged.split_gap(s, item)
+        if row is UNBOUND:
+            found.append((Static(False), row))
+            continue
+        row = _one_pair(s, row) if pairs else row
+        there = key_of(row, pairs=pairs)
+        found.append((both(s, present, _same(s, there, key, present, node)), row))
+    return found
+
+
+def _one_pair(s: Evaluator, row: Abstract) -> Abstract:
+    """Alternative pairs as one."""
+    if not isinstance(row, GuardedUnion):
+        return row
+    return growing.select_where(s, row.cond, _one_pair(s, row.then), _one_pair(s, row.orelse))
+
+
+def _same(s: Evaluator, a: Abstract, b: Abstract, present: Here, node: cst.CSTNode) -> Here:
+    """Equality in the lanes that have `a`; that of ints and bools cannot fail, and needs no branch."""
+    def compare() -> Here:
+        return s.space.truth(comparisons.same_element(s, a, b, node))
+
+    plain = all(numeric_kind(each) not in (None, FLOAT) for each in (a, b))
+    if plain or isinstance(present, Static):
+        return compare()
+    return s.space.truth(s.branch(present, compare, lambda: Static(False)))
+
+
+def both(s: Evaluator, a: Here, b: Here) -> Here:
+    if isinstance(a, Static):
+        return b if a.value else a
+    if isinstance(b, Static):
+        return a if b.value else b
+    return s.build.op("and", a, b)
+
+
+def _negated(s: Evaluator, a: Here) -> Here:
+    return Static(not a.value) if isinstance(a, Static) else s.build.op("not", a)
+
+
+def any_of(s: Evaluator, held: Sequence[Here]) -> Here:
+    if any(isinstance(each, Static) and each.value for each in held):
+        return Static(True)
+    found: Here = Static(False)
+    for each in held:
+        if not isinstance(each, Static):
+            found = each if isinstance(found, Static) else s.build.op("or", found, each)
+    return found
+
+
+def add(s: Evaluator, ref: ListRef, row: Abstract, held: Sequence[Here], what: str, node: cst.CSTNode) -> None:
+    """One row more, in the lanes in which no row is `held`."""
+    new = _negated(s, any_of(s, held))
+    if isinstance(new, Static) and not new.value:
+        return
+    if growing.is_growing(s, ref):
+        count, places = growing.parts(s, ref)
+        longer = num.binary(s, "add", count, new)
+        growing.check_room(s, longer, len(places), node)
+        last = [both(s, new, s.space.truth(num.compare(s, "eq", count, Static(at)))) for at in range(len(places))]
+        written = [growing.select_where(s, here, row, old) for here, old in zip(last, places, strict=True)]
+        growing.write(s, ref, longer, written, node)
+        return
+    there = rows(s, ref, node)
+    if len(there) >= MAX_ROWS:
+        raise s.refuse("flatten/too-large", f"{what} of lanes gets more than {MAX_ROWS} rows", node,
+                       why="each key is compared with all others, and each comparison is an operation of the twin",
+                       help="write numbers and loops instead; np.unique, before the call, for whole arrays; in a loop "
+                       f"that stays a loop there may be any number of writes to {growing.PLACES} keys")
+    heap.rewrite(s, ref, (*there, row if isinstance(new, Static) else GuardedUnion(new, row, UNBOUND)), node)
+
+
+def replace(s: Evaluator, ref: ListRef, held: Sequence[Here], change: Callable[[Abstract], Abstract],
+            node: cst.CSTNode) -> None:
+    """Other rows where they are `held`."""
+    if growing.is_growing(s, ref):
+        count, places = growing.parts(s, ref)
+        written = [growing.select_where(s, here, change(old), old) for here, old in zip(held, places, strict=True)]
+        growing.write(s, ref, count, written, node)
+        return
+    heap.rewrite(s, ref, tuple(_replaced(s, item, here, change)
+                               for item, here in zip(rows(s, ref, node), held, strict=True)), node)
+
+
+def _replaced(s: Evaluator, item: Abstract, here: Here, change: Callable[[Abstract], Abstract]) -> Abstract:
+    if isinstance(here, Static) and not here.value:
+        return item
+    if isinstance(item, GuardedUnion) and maybe_unbound(item):
+        return GuardedUnion(item.cond, _replaced(s, item.then, here, change), _replaced(s, item.orelse, here, change))
+    return item if item is UNBOUND else growing.select_where(s, here, change(item), item)
+
+
+def drop(s: Evaluator, ref: ListRef, held: Sequence[Here], node: cst.CSTNode) -> None:
+    """The rows without those that are `held`."""
+    if growing.is_growing(s, ref):
+        count, places = growing.parts(s, ref)
+        moved: list[Abstract] = []
+        behind: Here = Static(False)
+        for at, old in enumerate(places):
+            behind = any_of(s, [behind, held[at]])
+            moved.append(growing.select_where(s, behind, places[at + 1], old) if at + 1 < len(places) else old)
+        growing.write(s, ref, num.binary(s, "sub", count, any_of(s, held)), moved, node)
+        return
+    rest: list[Abstract] = []
+    for item, here in zip(rows(s, ref, node), held, strict=True):
+        present, row = ragged.split_gap(s, item)
+        kept = both(s, present, _negated(s, here))
+        if not isinstance(kept, Static):
+            rest.append(GuardedUnion(kept, row, UNBOUND))
+        elif kept.value:
+            rest.append(row)
+    heap.rewrite(s, ref, tuple(rest), node)
+
+
+def raise_where_missing(s: Evaluator, held: Sequence[Here], node: cst.CSTNode) -> None:
+    """KeyError in the lanes in which no row is `held`."""
+    missing = _negated(s, any_of(s, held))
+    if not isinstance(missing, Static):
+        heap.raise_if(s, missing, KeyError)
+    elif missing.value:
+        raise s.raised(KeyError, node)
+
+
+def chosen(s: Evaluator, found: Sequence[tuple[Here, Abstract]], otherwise: Abstract | None) -> Abstract:
+    """The item of the row that is held, `otherwise` where none is (None: there is always one)."""
+    some = [(here, item) for here, item in found if not isinstance(here, Static) or here.value]
+    for here, item in some:
+        if isinstance(here, Static):
+            return item
+    result = otherwise
+    for here, item in reversed(some):
+        result = item if result is None else scalars.choose(s, lane(here), item, result)
+    return const(0) if result is None else result

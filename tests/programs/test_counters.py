@@ -1,0 +1,23 @@
+"""Random programs about dicts, sets and results of several kinds: the original against both engines and the stages."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.generator import check_program
+from tests.generator.counters import generate_counters
+
+PROGRAMS = 8
+MEANT = {"", None, "flatten/list-mutation", "flatten/mixed-join", "flatten/too-large", "flatten/result-kind"}
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_random_dicts(seed: int) -> None:
+    program = generate_counters(seed)
+    outcome = check_program(program, numba=seed % 4 == 1, count=25, stages=False)
+    assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
+    assert outcome.refusal in MEANT, outcome.refusal_text
+
+
+def test_a_seed_gives_the_same_program() -> None:
+    assert generate_counters(5) == generate_counters(5) != generate_counters(6)
