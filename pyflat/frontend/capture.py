@@ -12,6 +12,7 @@ import dis
 import hashlib
 import inspect
 import linecache
+import re
 import textwrap
 import tokenize
 import types
@@ -62,6 +63,11 @@ class Captured:
             self._found[key] = node, look(node)
         found: Fact = self._found[key][1]
         return found
+
+    def may_mention(self, name: str) -> bool:
+        """The body may have a name that the function is defined by: looked for in its text, which is faster than its
+        tree. An identifier that Python spells otherwise (`spelling`) may always be there."""
+        return not self.source.isascii() or len(re.findall(rf"\b{name}\b", self.source)) != 1
 
     def span(self, node: cst.CSTNode) -> Span | None:
         found = self._spans.get(id(node))
