@@ -111,11 +111,11 @@ class Frame:
     """The loop that the frame runs as (`syntax.recursive_calls`)."""
     origins: dict[int, Origin] = field(default_factory=dict)
     """By the identity of nodes, which the captured tree keeps."""
+    identity: Any = field(init=False)
+    """What recursion is judged by: the function, or the text of a closure."""
 
-    @property
-    def identity(self) -> Any:
-        """What recursion is judged by: the function, or the text of a closure."""
-        return self.captured.tree if isinstance(self.function, Closure) else self.function
+    def __post_init__(self) -> None:
+        self.identity = self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(eq=False)
