@@ -48,7 +48,7 @@ class Intervals:
     def __init__(self, floats: FloatFormat = F8) -> None:
         self._floats = floats
         self._known: dict[Value, Interval] = {}
-        """Of literals that were asked for, and of what is not just anything of its kind."""
+        """Of what is not just anything of its kind."""
         self._assumed: set[Value] = set()
         """What has been narrowed since it, or what it is made of, was noted."""
 
@@ -58,8 +58,7 @@ class Intervals:
             return known
         if not isinstance(value, Const) or value.value is None or math.isnan(value.value):
             return anything(value.kind)
-        known = self._known[value] = self._rounded(value.kind, Interval(value.value, value.value))
-        return known
+        return self._rounded(value.kind, Interval(value.value, value.value))
 
     def _rounded(self, kind: Kind, interval: Interval) -> Interval:
         """Bounds in the format of the lanes: what lies between two numbers lies between them when all are rounded."""
