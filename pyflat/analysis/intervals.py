@@ -291,7 +291,7 @@ def _behind(test: Op, changed: AbstractSet[Value]) -> list[Op]:
         for arg in op.args:
             if isinstance(arg, Op) and arg in found and arg not in depends:
                 visit(arg)
-        depends[op] = any([arg in changed or isinstance(arg, Op) and depends.get(arg, False) for arg in op.args])
+        depends[op] = any(arg in changed or isinstance(arg, Op) and depends.get(arg, False) for arg in op.args)
 
     for op in found:
         if op not in depends:

@@ -575,9 +575,8 @@ class Evaluator:
             self.name_value(value.imag, f"{name}_imag", None)
         if isinstance(value, Unsigned):
             self.name_value(value.bits, name, statement)
-        if isinstance(value, Op | Param):
-            origin = None if statement is None else Origin(self.span(statement), statement, self.frame.ident)
-            self.give_name(value, name, origin)
+        if isinstance(value, (Op, Param)):  # a union is made anew each time
+            self.give_name(value, name, None if statement is None else self.origin(statement))
         return value
 
     def give_name(self, value: Op | Param, name: str, statement: Origin | None) -> None:
