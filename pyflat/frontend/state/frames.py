@@ -111,11 +111,11 @@ class Frame:
     """The loop that the frame runs as (`syntax.recursive_calls`)."""
     origins: dict[int, Origin] = field(default_factory=dict)
     """By the identity of nodes, which the captured tree keeps."""
+    identity: Any = field(init=False)
+    """What recursion is judged by: the function, or the text of a closure."""
 
-    @property
-    def identity(self) -> Any:
-        """What recursion is judged by: the function, or the text of a closure."""
-        return self.captured.tree if isinstance(self.function, Closure) else self.function
+    def __post_init__(self) -> None:
+        self.identity = self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(eq=False)
@@ -575,9 +575,8 @@ class Evaluator:
             self.name_value(value.imag, f"{name}_imag", None)
         if isinstance(value, Unsigned):
             self.name_value(value.bits, name, statement)
-        if isinstance(value, Op | Param):
-            origin = None if statement is None else Origin(self.span(statement), statement, self.frame.ident)
-            self.give_name(value, name, origin)
+        if isinstance(value, (Op, Param)):  # a union is made anew each time
+            self.give_name(value, name, None if statement is None else self.origin(statement))
         return value
 
     def give_name(self, value: Op | Param, name: str, statement: Origin | None) -> None:
