@@ -19,12 +19,13 @@ from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
+from pyflat.frontend.space.number_classes import may_lack_axes, without_axes
 from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, OtherText, Seq, Static, Text
-from pyflat.ir.nodes import Param, Value
+from pyflat.ir.nodes import Value
 from pyflat.ir.ops import NUMPY_LOOPS
 
 NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
@@ -65,7 +66,7 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
         two_readings.note_reduction(s, fn, given.title, given.named, node)
         result = handler(s, given, node)
         if isinstance(result, Value) and fn in _WITHOUT_AXES:
-            s.zero_dimensional.add(result)
+            return without_axes(s, result, node)
         return result
     _require_size(s, fn, arguments, node)
     if not any(_has_elements(v) for v in arguments.positional):
@@ -225,10 +226,20 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     return handler
 
 
+def inlined(fn: Any) -> NumpyHandler:
+    """A library function of numbers and arrays."""
+
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+        return s.space.inline(fn, Arguments([], given.named), node)
+
+    return handler
+
+
 def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = given.value("element")
-    if isinstance(value, GuardedUnion) or isinstance(value, Value) and s.saw_numpy and (
-            value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments):
+    if isinstance(value, GuardedUnion):
+        return s.split(value, lambda each: isscalar(s, Given(s, given.title, {"element": each}, node), node))
+    if may_lack_axes(s, value):
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
                        help="use np.ndim(x) == 0")
@@ -320,7 +331,7 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     **dict.fromkeys((np.round, np.around), (formulas.rounded, "a decimals !out")),
     np.clip: (formulas.clip, "a a_min a_max !out min max"),
     np.fmax: (formulas.skipping("ge"), "x1 x2 !out"), np.fmin: (formulas.skipping("le"), "x1 x2 !out"),
-    np.fix: (formulas.fix, "x !out"),
+    np.fix: (formulas.fix, "x !out"), np.modf: (inlined(numpy_library.modf), "x"),
     np.shape: (about(lambda shape: shape), "a"), np.ndim: (about(len), "a"),
     np.size: (about(lambda shape: int(np.prod(shape))), "a !axis"), np.isscalar: (isscalar, "element"),
 }

@@ -13,7 +13,17 @@ import libcst as cst
 from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import characters, containers, growing, lane_sets, ragged, scalars, texts, width_rules
+from pyflat.frontend.space import (
+    characters,
+    containers,
+    growing,
+    lane_sets,
+    number_classes,
+    ragged,
+    scalars,
+    texts,
+    width_rules,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
@@ -424,6 +434,8 @@ def isinstance_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstra
 
 def type_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, Value):
+        return number_classes.class_of(s, value, node)
     cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"type() of {describe(value)}", node)
@@ -452,6 +464,8 @@ def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if isinstance(owner, Static):
         s.guards.member(owner.value, name.value)
         return Static(hasattr(owner.value, name.value))
+    if isinstance(owner, Value):
+        return number_classes.has_attribute(s, owner, name.value, node)
     if isinstance(owner, ObjRef) and name.value in dict(heap.contents(s, owner, node)):
         return Static(True)
     return Static(hasattr(cls, name.value))

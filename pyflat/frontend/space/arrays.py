@@ -243,7 +243,7 @@ def array(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None = 
 
 def element(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """A number as an element of an array of this kind."""
-    return s.mark_numpy(cast(s, value, kind, node))
+    return s.mark_numpy(cast(s, value, kind, node), [value])
 
 
 def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
@@ -292,7 +292,7 @@ def apply(s: Evaluator, use: Callable[..., Abstract], operands: Sequence[Abstrac
     made = filled(columns[0].shape, [use(*row) for row in zip(*[c.flat for c in columns], strict=True)])
     if not made.shape:
         found: Abstract = made[()]
-        return s.mark_numpy(found)
+        return s.mark_numpy(found, operands)
     return new(s, made, node, kind or (None if made.size else _kind_of_none(operands)))
 
 
