@@ -69,6 +69,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
             return without_axes(s, result, node)
         return result
     _require_size(s, fn, arguments, node)
+    if len(arguments.positional) == _OF_MATRICES.get(fn) and numeric_kind(arguments.positional[0]) is not None:
+        raise s.raised(np.linalg.LinAlgError, node)
     if not any(_has_elements(v) for v in arguments.positional):
         return None
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
@@ -103,6 +105,9 @@ _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousa
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
 """What is in an empty array is not defined; here it is zeros."""
 _SIZED = {np.arange, np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.full}
+_OF_MATRICES: dict[Any, int] = {np.linalg.solve: 2, np.linalg.lstsq: 2, **{getattr(np.linalg, name): 1 for name in (
+    "det", "slogdet", "inv", "eig", "eigh", "eigvals", "eigvalsh", "svd", "qr", "cholesky")}}
+"""How many arguments they take, the first of which is no number."""
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
 
 

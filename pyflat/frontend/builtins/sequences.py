@@ -457,6 +457,8 @@ def getattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     owner, name = only(s, arguments, node, 2, 2)
     cls = lookup.class_of(owner)
+    if isinstance(name, Value):
+        raise s.raised(TypeError, node)
     if not isinstance(name, Static) or cls is None:
         raise s.refuse("flatten/lane-to-object", "hasattr needs a known object and name", node)
     if not isinstance(name.value, str):

@@ -182,6 +182,9 @@ def see_through(function: Any, *, caches: bool = True) -> Any:
 def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if isinstance(function, np.vectorize):
         return call(s, vectorized.known(s, function, node), arguments, node)
+    if any(function is each for each in _SETTINGS):
+        raise s.refuse("flatten/effect", f"np.{function.__name__} changes how NumPy works for the code after it", node,
+                       help="leave it out, or use `with np.errstate(...)` around the call of the twin")
     handled = builtins.function(s, function, arguments, node)
     if handled is not None:
         return handled
@@ -236,6 +239,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
 
 
+_SETTINGS = (np.seterr, np.seterrcall, np.setbufsize)
 _OUTPUT = (print, open, input)
 
 
