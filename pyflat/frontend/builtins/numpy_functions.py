@@ -24,8 +24,17 @@ from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, OtherText, Seq, Static, Text
-from pyflat.ir.nodes import Value
+from pyflat.frontend.state.values import (
+    Abstract,
+    Arguments,
+    GuardedUnion,
+    ListRef,
+    OtherText,
+    Seq,
+    Static,
+    Text,
+    WithoutAxes,
+)
 from pyflat.ir.ops import NUMPY_LOOPS
 
 NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
@@ -65,7 +74,7 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
         given = bind_names(s, _title(fn), parameters, arguments, node)
         two_readings.note_reduction(s, fn, given.title, given.named, node)
         result = handler(s, given, node)
-        if isinstance(result, Value) and fn in _WITHOUT_AXES:
+        if fn in _WITHOUT_AXES:
             return without_axes(s, result, node)
         return result
     _require_size(s, fn, arguments, node)
@@ -174,6 +183,8 @@ def _now(s: Evaluator, fn: Any, arguments: Arguments, is_pure: Callable[[Any], b
     if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
                                           for f, v in zip(found, every, strict=True)):
         return None
+    if isinstance(result, Static) and type(result.value) is tuple and any(isinstance(v, np.ndarray) for v in result.value):
+        return heap.make_tuple([arrays.local(s, Static(each), found) for each in result.value])
     return arrays.local(s, result, found)
 
 
@@ -248,7 +259,8 @@ def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
                        help="use np.ndim(x) == 0")
-    return Static(numeric_kind(value) is not None or isinstance(value, Text | OtherText))
+    number = numeric_kind(value) is not None and not isinstance(value, WithoutAxes)
+    return Static(number or isinstance(value, Text | OtherText))
 
 
 def broadcast_arrays(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -47,6 +47,7 @@ from pyflat.frontend.state.values import (
     Static,
     Unsigned,
     View,
+    WithoutAxes,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -434,7 +435,7 @@ def isinstance_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstra
 
 def type_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    if isinstance(value, Value):
+    if isinstance(value, Value | WithoutAxes):
         return number_classes.class_of(s, value, node)
     cls = lookup.class_of(value)
     if cls is None:
@@ -463,11 +464,11 @@ def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/lane-to-object", "hasattr needs a known object and name", node)
     if not isinstance(name.value, str):
         raise s.raised(TypeError, node)
+    if isinstance(owner, Value | WithoutAxes):
+        return number_classes.has_attribute(s, owner, name.value, node)
     if isinstance(owner, Static):
         s.guards.member(owner.value, name.value)
         return Static(hasattr(owner.value, name.value))
-    if isinstance(owner, Value):
-        return number_classes.has_attribute(s, owner, name.value, node)
     if isinstance(owner, ObjRef) and name.value in dict(heap.contents(s, owner, node)):
         return Static(True)
     return Static(hasattr(cls, name.value))

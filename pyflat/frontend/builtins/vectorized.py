@@ -28,7 +28,6 @@ from pyflat.frontend.state.values import (
     Static,
     Text,
 )
-from pyflat.ir.nodes import Value
 from pyflat.ir.types import Kind
 
 
@@ -92,7 +91,7 @@ def _without_axes(s: Evaluator, value: Abstract, kinds: list[Kind], node: cst.CS
     if kind is None:
         raise _refused(s, f"a function that gives {describe(value)}", node)
     made = arrays.element(s, value, kind, node)
-    return without_axes(s, made, node) if isinstance(made, Value) else made
+    return without_axes(s, made, node)
 
 
 def _kinds(s: Evaluator, otypes: Abstract, node: cst.CSTNode) -> list[Kind]:

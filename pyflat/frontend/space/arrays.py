@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     StoreRef,
+    WithoutAxes,
 )
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.ir.nodes import Value
@@ -270,7 +271,7 @@ def local(s: Evaluator, value: Abstract, sources: Iterable[Any] = ()) -> Abstrac
     found = value.value
     require_plain(s, found)
     if found.ndim == 0 and found.dtype in _KINDS:
-        return Static(found[()])
+        return WithoutAxes(found[()])
     shared = any(isinstance(other, np.ndarray) and np.shares_memory(found, other) for other in sources)
     if shared or found.dtype not in _KINDS or found.size > MAX_LENGTH:
         return value

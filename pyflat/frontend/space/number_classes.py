@@ -11,13 +11,15 @@ import numpy as np
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import python_type
-from pyflat.frontend.state.values import DTYPES, Abstract, Static
+from pyflat.frontend.state.values import DTYPES, Abstract, Static, WithoutAxes
 from pyflat.frontend.state.widths import UNKNOWN
 from pyflat.ir.nodes import FALSE, Param, Value
 
 
-def classes_of(s: Evaluator, value: Value) -> set[type]:
+def classes_of(s: Evaluator, value: Value | WithoutAxes) -> set[type]:
     """All classes that the number may have."""
+    if isinstance(value, WithoutAxes):
+        return {np.ndarray}
     plain = python_type(value.kind)
     if not s.saw_numpy or not s.may_be_numpy(value):
         return {plain}
@@ -36,8 +38,12 @@ def classes_of(s: Evaluator, value: Value) -> set[type]:
     return found
 
 
-def without_axes(s: Evaluator, value: Value, node: cst.CSTNode) -> Value:
+def without_axes(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     """The number as an array without axes, which NumPy gives here."""
+    if isinstance(value, Static) and isinstance(value.value, np.generic):
+        return WithoutAxes(value.value)
+    if not isinstance(value, Value):
+        return value
     if s.joins_have_no_arrays:
         raise _unknown(s, "the class", node)
     if s.widths is None:
@@ -53,7 +59,7 @@ def may_lack_axes(s: Evaluator, value: Abstract) -> bool:
         value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments)
 
 
-def is_instance(s: Evaluator, value: Value, classes: Any, node: cst.CSTNode) -> Abstract:
+def is_instance(s: Evaluator, value: Value | WithoutAxes, classes: Any, node: cst.CSTNode) -> Abstract:
     """isinstance of a number, where all classes that it may have give the same answer."""
     first, *others = classes_of(s, value)
     answer = const_eval(s, partial(issubclass, first, classes))
@@ -62,7 +68,7 @@ def is_instance(s: Evaluator, value: Value, classes: Any, node: cst.CSTNode) -> 
     return answer
 
 
-def class_of(s: Evaluator, value: Value, node: cst.CSTNode) -> Static:
+def class_of(s: Evaluator, value: Value | WithoutAxes, node: cst.CSTNode) -> Static:
     """type() of a number."""
     found = classes_of(s, value)
     if len(found) > 1:
@@ -70,7 +76,7 @@ def class_of(s: Evaluator, value: Value, node: cst.CSTNode) -> Static:
     return Static(found.pop())
 
 
-def has_attribute(s: Evaluator, value: Value, name: str, node: cst.CSTNode) -> Static:
+def has_attribute(s: Evaluator, value: Value | WithoutAxes, name: str, node: cst.CSTNode) -> Static:
     """hasattr of a number."""
     answers = {hasattr(cls, name) for cls in classes_of(s, value)}
     if len(answers) > 1:

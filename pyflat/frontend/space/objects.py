@@ -44,6 +44,7 @@ from pyflat.frontend.state.values import (
     Text,
     Unsigned,
     View,
+    WithoutAxes,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
@@ -78,7 +79,7 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
                 owner, lambda v: attribute(s, v, name, node))
         case GuardedUnion():
             return s.split(owner, lambda v: attribute(s, v, name, node))
-        case Value() if name == "__class__":
+        case Value() | WithoutAxes() if name == "__class__":
             return number_classes.class_of(s, owner, node)
         case Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
             return Static(lookup.class_of(owner))
@@ -331,10 +332,10 @@ def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode
     match value:
         case GuardedUnion():
             return s.split(value, lambda v: isinstance_of(s, v, classes, node))
+        case Value() | WithoutAxes():
+            return number_classes.is_instance(s, value, classes, node)
         case Static():
             return const_eval(s, lambda: isinstance(value.value, dates.with_compiled(classes)))
-        case Value():
-            return number_classes.is_instance(s, value, classes, node)
     cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(value)} is not known", node)
