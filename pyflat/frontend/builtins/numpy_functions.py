@@ -183,8 +183,9 @@ def _now(s: Evaluator, fn: Any, arguments: Arguments, is_pure: Callable[[Any], b
     if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
                                           for f, v in zip(found, every, strict=True)):
         return None
-    if isinstance(result, Static) and type(result.value) is tuple and any(isinstance(v, np.ndarray) for v in result.value):
-        return heap.make_tuple([arrays.local(s, Static(each), found) for each in result.value])
+    parts = result.value if isinstance(result, Static) and type(result.value) is tuple else ()
+    if any(isinstance(each, np.ndarray) for each in parts):
+        return heap.make_tuple([arrays.local(s, Static(each), found) for each in parts])
     return arrays.local(s, result, found)
 
 
