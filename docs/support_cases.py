@@ -680,8 +680,8 @@ def picked(x):
 
 @case(SECTION, "`np.vectorize` of a function, with `otypes=` and without; `np.modf`", FLOATS)
 def vectorized(x):
-    whole = np.vectorize(lambda each: each * 0.75 if abs(each) < 1e6 else 0.0, otypes=[int])
-    return whole(x), np.modf(x)[0], np.vectorize(lambda each: min(each, 1.0))(np.array([x, 2.0]))[0]
+    half = np.vectorize(lambda each: each * 0.5, otypes=[float])
+    return half(x), np.modf(x)[0], np.vectorize(lambda each: each + 1.0)(np.array([x, 2.0]))[0]
 
 
 @case(SECTION, "`isinstance`, `type` and `hasattr` of NumPy's numbers", FLOATS)
