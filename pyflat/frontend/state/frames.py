@@ -235,6 +235,9 @@ class Evaluator:
     in_cache = 0
     """Cached functions that are being called."""
 
+    joins_have_no_arrays = False
+    """The class of a joined number was asked for, while no array without axes was known."""
+
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
                  reuse: bool = True):
         self.floats = floats
@@ -306,11 +309,13 @@ class Evaluator:
             self.frozen.add(each)
             self.shared.add(each)
 
-    def mark_numpy(self, value: Abstract) -> Abstract:
-        """A NumPy function has made this value."""
+    def mark_numpy(self, value: Abstract, given: Sequence[Abstract] = ()) -> Abstract:
+        """A NumPy function has made this value; one of `given`, which it returns as it is, stays what it was."""
         if isinstance(value, Value):
             if self.widths is not None:
                 return self.widths.as_numpy(self.build, value)
+            if value not in self.numpy_values and any(value is each for each in given):
+                value = self.build.op("select", FALSE, value, value)
             self.numpy_values.add(value)
         return value
 
