@@ -83,12 +83,13 @@ def _told(name: str, share: float) -> VectorFunction:
     row = glibc.TABLE[name]
 
     def algorithm(m: Machine, *args: Number) -> Number:
-        tested = glibc.tested
+        tested, near = glibc.tested, glibc.near_middle
         glibc.tested = lambda m, high, low, error, unit: tested(m, high, low, error * share, unit)
+        glibc.near_middle = lambda m, size, rest, scale, error: near(m, size, rest, scale, error * share)
         try:
             value, doubtful = row.algorithm(m, *args)
         finally:
-            glibc.tested = tested
+            glibc.tested, glibc.near_middle = tested, near
         return m.select(doubtful, math.nan, value)
 
     return VectorFunction(name, algorithm, row.operands)
