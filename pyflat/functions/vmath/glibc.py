@@ -76,12 +76,16 @@ _OF_POWER = 0.0145 * ULP
 """Of powers from 1 / _SMALL to _SMALL: 0.509 ulp, and the logarithm's error of 2**-68 times 97."""
 
 
+def _unless(m: Machine, first: Number, result: Told) -> Told:
+    """A power's result, doubtful where it is large or small; `first` is some value of it."""
+    power, doubtful = result
+    size = m.abs(first)
+    return power, doubtful | (size > _SMALL) | (size < 1.0 / _SMALL)
+
+
 def _beside(m: Machine, high: Number, rest: Number, scale: Number = 1.0) -> Told:
-    """The power that is high + rest / scale, to some 2**-102 of itself, where `high` is that sum rounded; doubtful where
-    a number within the bound may round to another one, and where the power is large or small."""
-    size = m.abs(high)
-    near = near_middle(m, size, rest, scale, _OF_POWER + _TINY)
-    return high, near | (size > _SMALL) | (size < 1.0 / _SMALL)
+    """The power that is high + rest / scale, to some 2**-102 of itself, where `high` is that sum rounded."""
+    return high, near_middle(m, m.abs(high), rest, scale, _OF_POWER + _TINY)
 
 
 def near_middle(m: Machine, size: Number, rest: Number, scale: Number, error: float) -> Number:
@@ -94,7 +98,7 @@ def near_middle(m: Machine, size: Number, rest: Number, scale: Number, error: fl
 
 def _of_sum(m: Machine, high: Number, low: Number) -> Told:
     """The power that is this sum, to some 2**-102 of itself."""
-    return _beside(m, *quick_sum(high, low))
+    return _unless(m, high, _beside(m, *quick_sum(high, low)))
 
 
 def _of_zero(m: Machine, x: Number, value: Number, result: Told) -> Told:
@@ -106,7 +110,8 @@ def _of_zero(m: Machine, x: Number, value: Number, result: Told) -> Told:
 
 def square(m: Machine, x: Number) -> Told:
     """pow(x, 2.0)."""
-    power, doubtful = _beside(m, *exact_product(m, x, x))
+    high, low = exact_product(m, x, x)
+    power, doubtful = _unless(m, high, _beside(m, high, low))
     return power, doubtful & ~m.equal(x, 0.0)
 
 
@@ -138,7 +143,7 @@ def fifth(m: Machine, x: Number) -> Told:
 def root(m: Machine, x: Number) -> Told:
     """pow(x, 0.5)."""
     high = m.sqrt(x)
-    power, doubtful = _of_zero(m, x, 0.0, _beside(m, high, m.fma(-high, high, x), high + high))
+    power, doubtful = _of_zero(m, x, 0.0, _unless(m, high, _beside(m, high, m.fma(-high, high, x), high + high)))
     return power, doubtful | m.equal(x, -math.inf)
 
 

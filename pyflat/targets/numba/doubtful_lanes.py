@@ -1,4 +1,4 @@
-"""Lanes in which a function is in doubt (Ziv's test, `pyflat.functions.vmath.glibc`) are settled together, after a block.
+"""Lanes in which a function is in doubt (by Ziv's test, `functions.vmath.glibc`) are settled together after a block.
 
     for each block of the operands:
         for each gang: run it; store the results of the lanes in which no function was in doubt, and note the others
@@ -69,7 +69,7 @@ def has_doubts(items: Sequence[Item], operands: int, floats: FloatFormat, width:
     """Whether lanes of these items are worth noting: straight-line code that has functions with Ziv's test."""
     if floats is not F8 or operands > MOST_OPERANDS or has_loop(list(items)):
         return False
-    names = {library_function(op) for op in all_ops(list(items))} - {None}
+    names = [name for op in all_ops(list(items)) if (name := library_function(op)) is not None]
     return processor().vector_bytes == 8 * width == 64 and not all(map(exact.is_followed, names))
 
 
@@ -122,13 +122,15 @@ class Settling:
 
 def _written(e: Emitter, settled: ir.Function, inputs: Sequence[Operand], outputs: Sequence[Operand]
              ) -> ir.Function:
-    """`i8 settle(masks, first lane, state, uniform values, pointers)`: runs `settled` on the lanes of a block's masks."""
+    """`i8 settle(masks, first lane, state, uniform values, pointers)`: runs `settled` on the lanes of a block's
+    masks."""
     function = ir.Function(settled.module, ir.FunctionType(I8, [POINTER, I64, POINTER, POINTER, POINTER]), "settle")
     function.linkage = "internal"
     function.attributes.add("noinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     masks, first, state, uniforms, pointers = function.args
-    places, lanes, number = stack(builder, POINTER, 1 + max(each.number for each in (*inputs, *outputs))), stack(builder, I64, BLOCK), stack(builder, I64)
+    places = stack(builder, POINTER, 1 + max(each.number for each in (*inputs, *outputs)))
+    lanes, number = stack(builder, I64, BLOCK), stack(builder, I64)
     moved = []
     for each in (*inputs, *outputs):
         held = stack(builder, each.element, BLOCK)
