@@ -178,9 +178,10 @@ the processor has a fused multiply-add:
   for `sin` and `cos`; its result is the rounded sum, unless the sum is that near to the middle between two numbers.
   This is the test by which A. Ziv rounds elementary functions correctly (ACM Transactions on Mathematical Software 17,
   1991, page 410).
-- In the lanes that are left, some of a hundred, the library's function itself runs (followed, where it is verified), and
-  beyond the range of the code: subnormal results of `exp` and `pow`, angles above 2^20, powers beyond 2^140 of those with a literal
-  exponent (`square` is `x ** 2`, `cube` `x ** 3`, `root` `x ** 0.5`, `reciprocal` `x ** -1` and so on).
+- In the lanes that are left, some of a hundred, the library's function itself runs (followed, where it is verified),
+  and beyond the range of the code: subnormal results of `exp` and `pow`, angles above 2^20, powers beyond 2^140 of
+  those with a literal exponent (`square` is `x ** 2`, `cube` `x ** 3`, `root` `x ** 0.5`, `reciprocal` `x ** -1` and so
+  on).
 
 Other libraries and processors call the function for each lane. The table counts lanes with other bits than the
 library's, on random operands of several ranges and on adversarial ones: with the error bounds as they are (none may
