@@ -6,7 +6,7 @@
         run these by the other version of the code, where the functions are the library's, followed or called
         put the results to their places
 
-Three lanes in a hundred are doubtful. A branch where they are is taken by every second gang, unpredictably: a lane costs
+Three lanes in a hundred are doubtful. A branch where they are is taken by every second gang, at random: a lane costs
 30 ns so, and 4 to 12 here. What a lane has computed with a doubtful value is not used. Operands are read
 again, so that no result of such a lane may be stored before: it may be written over them. Registers of 512 bits only,
 in which a store with a mask takes no longer than another.
