@@ -2,14 +2,17 @@
 
 Two accesses to one array meet in different iterations of a nest unless some axis keeps them apart: there both indices
 are the same function c*i + rest of a counter of the nest, so that they are equal in the same iteration only; or both
-are free of the nest's counters, and differ by a number. What is no such function of counters may be anything.
+are free of the nest's counters, and differ by a number. That is quick, and decides most loops. Of what it leaves open
+`analysis.dependence` asks isl, loop by loop: a nest is parallel where each of its loops is, those around it standing
+still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pyflat.analysis.dependence import Surroundings, UndecidedError, meeting
 from pyflat.ir.faults import can_fault
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -32,22 +35,22 @@ class Nest:
     """Lengths that must be more than a number: -1 and 0 are one element where the length is 1."""
 
 
-def nest_of(loop: Loop) -> Nest | None:
+def nest_of(loop: Loop, around: Surroundings) -> Nest | None:
     """The longest parallel nest that starts with this loop, None where its iterations depend on each other."""
     chain = _chain(loop)
     while chain:
-        found = _parallel(chain)
+        found = _parallel(chain, around)
         if found is not None:
             return found
         chain.pop()
     return None
 
 
-def is_alone_parallel(loop: Loop, counted: Counted) -> bool:
+def is_alone_parallel(loop: Loop, counted: Counted, around: Surroundings) -> bool:
     """The iterations of this loop do not depend on each other, whatever the lengths of arrays are."""
     if _start(loop) is None:
         return False
-    found = _parallel([(loop, counted)])
+    found = _parallel([(loop, counted)], around)
     return found is not None and not found.longer
 
 
@@ -126,7 +129,7 @@ def _only_loop(loop: Loop) -> Loop | None:
     return nodes[0] if plain else None
 
 
-def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
+def _parallel(chain: Sequence[tuple[Loop, Counted]], around: Surroundings) -> Nest | None:
     loops = [loop for loop, _ in chain]
     innermost = _start(loops[-1])
     assert innermost is not None
@@ -134,7 +137,7 @@ def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
     nest = Nest(loops, [counted for _, counted in chain], body)
     if not all(_carries_nothing(loop, counted) for loop, counted in chain) or leaves(loops):
         return None
-    return nest if _apart(nest) else None
+    return nest if _apart(nest, around) else None
 
 
 def _carries_nothing(loop: Loop, counted: Counted) -> bool:
@@ -171,18 +174,61 @@ def _labels(item: Item) -> list[Label]:
 
 
 # --- memory
-def _apart(nest: Nest) -> bool:
-    counters = {counted.iv for counted in nest.counted}
-    inside = {value for loop in nest.loops for value in [*loop.params, *definitions(loop.body)]}
-    accesses = [op for op in all_ops(nest.loops[0].body) if op.opcode in ("load", "store")]
-    groups = _memories(nest.loops[0], accesses)
-    for store in accesses:
+def _apart(nest: Nest, around: Surroundings) -> bool:
+    """No two iterations of the nest meet."""
+    left = list(_left_open(nest.loops, nest.counted, nest.longer))
+    if not left:
+        return True
+    innermost = set(all_ops(nest.body))
+    if any(a.attr("array") != b.attr("array") or not {a, b} <= innermost for a, b in left):
+        return False
+    return all(_apart_alone(loop, counted, nest.longer, around)
+               for loop, counted in zip(nest.loops, nest.counted, strict=True))
+
+
+def _apart_alone(loop: Loop, counted: Counted, longer: dict[Value, int], around: Surroundings) -> bool:
+    """No two iterations of this loop meet, those around it standing still."""
+    if loop not in around.alone:
+        found: dict[Value, int] = {}
+        around.alone[loop] = not any(_meeting(loop, counted, found, around))
+        around.longer[loop] = found
+    for length, gap in around.longer[loop].items():
+        longer[length] = max(gap, longer.get(length, 0))
+    return around.alone[loop]
+
+
+def meeting_arrays(loop: Loop, counted: Counted, around: Surroundings) -> set[str]:
+    """The arrays in which iterations of a loop may meet."""
+    return {op.attr("array") for pair in _meeting(loop, counted, {}, around) for op in pair}
+
+
+def _meeting(loop: Loop, counted: Counted, longer: dict[Value, int], around: Surroundings) -> Iterator[tuple[Op, Op]]:
+    """Pairs of accesses that may touch the same element in different iterations."""
+    left = list(_left_open([loop], [counted], longer))
+    yield from (pair for pair in left if pair[0].attr("array") != pair[1].attr("array"))
+    asked = [pair for pair in left if pair[0].attr("array") == pair[1].attr("array")]
+    try:
+        yield from meeting(loop, counted, asked, around)
+    except UndecidedError:
+        around.undecided.add(loop)
+        yield from asked
+
+
+def _left_open(loops: Sequence[Loop], counted: Sequence[Counted], longer: dict[Value, int]
+               ) -> Iterator[tuple[Op, Op]]:
+    """Stores and other accesses of their memory of which the quick test does not say that iterations never meet."""
+    counters = {each.iv for each in counted}
+    inside = {value for loop in loops for value in [*loop.params, *definitions(loop.body)]}
+    accesses = [op for op in all_ops(loops[0].body) if op.opcode in ("load", "store")]
+    groups = _memories(loops[0], accesses)
+    for at, store in enumerate(accesses):
         if store.opcode != "store":
             continue
-        for other in accesses:
-            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside, nest.longer):
-                return False
-    return True
+        for number, other in enumerate(accesses):
+            twice = other.opcode == "store" and number < at
+            if not twice and groups[store] is groups[other] and not _never_meet(
+                    store, other, counters, inside, longer):
+                yield store, other
 
 
 def _memories(loop: Loop, accesses: Sequence[Op]) -> dict[Op, object]:
