@@ -16,7 +16,7 @@ count from the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,8 +25,8 @@ from pyflat.ir.loops import Counted, recognise_counted
 from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, child_lists
 from pyflat.ir.types import INT
 
-MOST_OPERATIONS = 200_000
-"""Of isl for a loop: some hundred milliseconds."""
+MOST_OPERATIONS = 1_000_000
+"""Of isl for a loop: about a tenth of a second."""
 MOST_PAIRS = 200
 _LONGEST = 60
 """Characters of a term that is written again where it is used."""
@@ -92,18 +92,24 @@ def meeting(loop: Loop, counted: Counted, pairs: Sequence[tuple[Op, Op]], around
     of its array. UndecidedError where that takes more than the limit."""
     if len(pairs) > MOST_PAIRS:
         raise UndecidedError
+    iterations = _Iterations(loop, counted, around, _asking())
+    yield from (pair for pair in pairs if iterations.may_meet(*pair))
+
+
+def _asking() -> Callable[[str], bool]:
+    """Whether a set is empty, for sets that together take at most so many operations."""
     import islpy as isl
 
     context = isl.Context()
     context.set_max_operations(MOST_OPERATIONS)
-    iterations = _Iterations(loop, counted, around)
-    for a, b in pairs:
+
+    def is_empty(text: str) -> bool:
         try:
-            is_empty = isl.Set.read_from_str(context, iterations.common(a, b)).is_empty()
+            return bool(isl.Set.read_from_str(context, text).is_empty())
         except isl.Error as error:
             raise UndecidedError from error
-        if not is_empty:
-            yield a, b
+
+    return is_empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,7 @@ class _Iterations:
     loop: Loop
     counted: Counted
     around: Surroundings
+    is_empty: Callable[[str], bool]
     parameters: dict[object, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
     """Of parameters."""
@@ -134,15 +141,19 @@ class _Iterations:
             outside.learn(fact)
         self.known += outside.constraints
 
-    def common(self, a: Op, b: Op) -> str:
-        """Two iterations in which the accesses touch the same element."""
+    def may_meet(self, a: Op, b: Op) -> bool:
+        """Whether there are two iterations in which the accesses touch the same element."""
         first, second = self._point(a, "a"), self._point(b, "b")
         counters = [point.term(self.counted.iv).text for point in (first, second)]
         same = [f"{x} = {y}" for x, y in zip(first.element, second.element, strict=True)]
-        constraints = [f"{counters[0]} != {counters[1]}", *same, *first.constraints, *second.constraints, *self.known]
-        variables = [*first.variables.values(), *second.variables.values()]
-        return (f"[{', '.join(self.parameters.values())}] -> {{ [{', '.join(variables)}] : "
-                f"{' and '.join(f'({each})' for each in constraints)} }}")
+        return self.may_be([first, second], [f"{counters[0]} != {counters[1]}", *same])
+
+    def may_be(self, points: Sequence[_Point], wanted: Sequence[str]) -> bool:
+        """Whether conditions can hold at these points together."""
+        variables = [name for point in points for name in point.variables.values()]
+        constraints = [*wanted, *(each for point in points for each in point.constraints), *self.known]
+        return not self.is_empty(f"[{', '.join(self.parameters.values())}] -> {{ [{', '.join(variables)}] : "
+                                 f"{' and '.join(f'({each})' for each in constraints)} }}")
 
     def _point(self, op: Op, side: str) -> _Point:
         if (op, side) not in self._points:
@@ -224,7 +235,9 @@ class _Point:
         return _Term(self.variables[key], False)
 
     def _require(self, constraint: str, *, fixed: bool) -> None:
-        (self.iterations.known if fixed else self.constraints).append(constraint)
+        constraints = self.iterations.known if fixed else self.constraints
+        if constraint not in constraints:
+            constraints.append(constraint)
 
     def _named(self, value: Value, term: _Term) -> _Term:
         name = self._variable(("sum", term.text if term.fixed else value), fixed=term.fixed)
@@ -240,6 +253,9 @@ class _Point:
             self.constraints.append(f"0 <= {position.text} < {length.text}")
             return position
         fixed = position.fixed and length.fixed
+        if not self.iterations.may_be([self], [f"{position.text} < 0"]):
+            self._require(f"{position.text} < {length.text}", fixed=fixed)
+            return position
         name = self._variable(("index", position.text, length.text) if fixed else op, fixed=fixed)
         self._require(f"(0 <= {position.text} < {length.text} and {name.text} = {position.text}) or "
                       f"(-1 * {length.text} <= {position.text} < 0 and {name.text} = {position.text} + {length.text})",
