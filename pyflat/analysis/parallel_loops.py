@@ -36,14 +36,33 @@ class Nest:
 
 
 def nest_of(loop: Loop, around: Surroundings) -> Nest | None:
-    """The longest parallel nest that starts with this loop, None where its iterations depend on each other."""
+    """The longest parallel nest that starts with this loop, None where its iterations depend on each other, or the
+    loops in it are better lanes."""
     chain = _chain(loop)
     while chain:
         found = _parallel(chain, around)
         if found is not None:
-            return found
+            return found if len(chain) > 1 or not _is_around_ragged(found, around) else None
         chain.pop()
     return None
+
+
+def is_around_ragged(loop: Loop, counted: Counted, around: Surroundings) -> bool:
+    """A parallel loop whose loops are parallel, too, and of different lengths in each iteration: as lanes its iterations
+    would wait for each other."""
+    found = _parallel([(loop, counted)], around) if _start(loop) is not None else None
+    return found is not None and _is_around_ragged(found, around)
+
+
+def _is_around_ragged(nest: Nest, around: Surroundings) -> bool:
+    def is_ragged(loop: Loop) -> bool:
+        counted = recognise_counted(loop)
+        if counted is None or _start(loop) is None or _is_invariant(counted, nest.loops):
+            return False
+        return _parallel([(loop, counted)], around) is not None
+
+    inner = [item for item in nest.body if isinstance(item, Loop)]
+    return bool(inner) and all(map(is_ragged, inner))
 
 
 def is_alone_parallel(loop: Loop, counted: Counted, around: Surroundings) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.analysis.dependence import Surroundings
-from pyflat.analysis.parallel_loops import meeting_arrays, nest_of
+from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
 from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source_line
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
@@ -252,6 +252,8 @@ def _reason(found: KeptLoop, around: Surroundings) -> str:
         return f"whether iterations meet in {', '.join(f'`{name}`' for name in meeting)} was not found within the limit"
     if meeting:
         return f"iterations may meet in {', '.join(f'`{name}`' for name in meeting)}"
+    if is_around_ragged(loop, counted, around):
+        return "the loops in it are lanes, whose lengths differ from iteration to iteration"
     return "nothing shows that its iterations are apart"
 
 
