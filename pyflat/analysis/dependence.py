@@ -92,6 +92,8 @@ def meeting(loop: Loop, counted: Counted, pairs: Sequence[tuple[Op, Op]], around
     of its array. UndecidedError where that takes more than the limit."""
     if len(pairs) > MOST_PAIRS:
         raise UndecidedError
+    if not pairs:
+        return
     iterations = _Iterations(loop, counted, around, _asking())
     yield from (pair for pair in pairs if iterations.may_meet(*pair))
 

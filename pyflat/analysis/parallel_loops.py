@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pyflat.analysis.dependence import Surroundings, UndecidedError, meeting
+from pyflat.analysis.varying import varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -48,7 +49,7 @@ def nest_of(loop: Loop, around: Surroundings) -> Nest | None:
 
 
 def is_around_ragged(loop: Loop, counted: Counted, around: Surroundings) -> bool:
-    """A parallel loop whose loops are parallel, too, and of different lengths in each iteration: as lanes its iterations
+    """A parallel loop whose loops are parallel, too, and of other lengths in each iteration: as lanes its iterations
     would wait for each other."""
     found = _parallel([(loop, counted)], around) if _start(loop) is not None else None
     return found is not None and _is_around_ragged(found, around)
@@ -225,12 +226,44 @@ def _meeting(loop: Loop, counted: Counted, longer: dict[Value, int], around: Sur
     """Pairs of accesses that may touch the same element in different iterations."""
     left = list(_left_open([loop], [counted], longer))
     yield from (pair for pair in left if pair[0].attr("array") != pair[1].attr("array"))
-    asked = [pair for pair in left if pair[0].attr("array") == pair[1].attr("array")]
+    same = [pair for pair in left if pair[0].attr("array") == pair[1].attr("array")]
+    varying, always = varying_in(loop, {counted.iv}), set(_without_conditions(loop.body))
+    sure = [pair for pair in same if always.issuperset(pair) and _at_a_distance(*pair, counted, varying)]
+    yield from sure
+    asked = [pair for pair in same if pair not in sure]
     try:
         yield from meeting(loop, counted, asked, around)
     except UndecidedError:
         around.undecided.add(loop)
         yield from asked
+
+
+def _without_conditions(items: Sequence[Item]) -> Iterator[Op]:
+    """Operations that stand under no condition."""
+    for item in items:
+        if isinstance(item, Block):
+            yield from item.ops
+        elif not isinstance(item, If):
+            yield from _without_conditions(item.body)
+
+
+def _at_a_distance(a: Op, b: Op, counted: Counted, varying: set[Value]) -> bool:
+    """Two accesses that touch the same element so many iterations apart, or in all of them, as in `a[i] = a[i - 1]`; or
+    may do so, since an index comes from memory."""
+    distances: set[int] = set()
+    for x, y in zip(places(a), places(b), strict=True):
+        first, second = linear(x), linear(y)
+        if first is None or second is None:
+            return False
+        if any(isinstance(v, Op) and v.opcode in ("load", "to_int") and v in varying for v in [*first[0], *second[0]]):
+            continue
+        if first[0] != second[0] or any(v in varying and v is not counted.iv for v in first[0]):
+            return False
+        factor, gap = first[0].get(counted.iv, 0) * counted.step, first[1] - second[1]
+        if gap % factor if factor else gap:
+            return False
+        distances |= {gap // factor} if factor else set()
+    return len(distances) < 2 and distances != {0}
 
 
 def _left_open(loops: Sequence[Loop], counted: Sequence[Counted], longer: dict[Value, int]
