@@ -850,8 +850,6 @@ MUTANTS: tuple[Mutant, ...] = (
           "not self.iterations.may_be([self], [f'{position.text} < 0'])", "True"),
          ("a condition holds in the other arm, too", "_standing", "(item.cond, False)", "(item.cond, True)"),
          ("of a choice the first is taken", "_Point._select", "((True, first), (False, second))", "((True, first),)"),
-         ("a counter is in its range where the loop is left", "_standing", "_standing(test.orelse, facts)",
-          "_standing(test.orelse, (*facts, counted))"),
          tests="analysis/test_dependence.py"),
     *_of("split loops of kernels", "targets/numba/kernels/splits.py",
          ("arrays that the loop writes are read ahead", "_possible", "memories[op.attr('array')] not in written", "True"),

@@ -366,3 +366,16 @@ def rotate(a):
 def recurrence(a):
     for i in range(2, a.shape[0]):  # in order
         a[i] = a[i - 1] + a[i - 2]
+
+
+def running_sums(a):
+    for i in range(a.shape[0]):  # in order
+        if i == 0:
+            a[i] = 0.0
+        else:
+            a[i] = a[i] + a[i - 1]
+
+
+def add_the_last(a):
+    for i in range(a.shape[0]):  # in order
+        a[i] = a[i] + a[-1]
