@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 
+from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
@@ -66,6 +67,10 @@ class Kernel:
         read = {name for op in all_ops(self.function.body)
                 if op.opcode == "routine" and depends_on_order(op.attr("routine")) for name in arrays_read(op)}
         return frozenset(read & self.models.keys())
+
+    def surroundings(self) -> Surroundings:
+        """Where its loops stand, for `analysis.parallel_loops`."""
+        return Surroundings(self.function, self.lengths())
 
     def lengths(self) -> list[Param]:
         """The parameters that are lengths of axes."""

@@ -35,6 +35,7 @@ class Loops(Nests):
     def __init__(self, kernel: Kernel, *, lanes: bool):
         super().__init__(kernel, lanes=lanes)
         self.ways: dict[Label, Way] = {}
+        self.around = kernel.surroundings()
         self.depth = 0
         self.far: list[set[Label]] = []
         self.left: set[Label] = set()
@@ -143,7 +144,7 @@ class Loops(Nests):
     def put_loop(self, loop: Loop, mask: Mask) -> Mask:
         if self.nest is not None:
             return self._loop_in_lanes(loop, mask)
-        nest = nest_of(loop) if self.lanes else None
+        nest = nest_of(loop, self.around) if self.lanes else None
         if nest is None:
             self.plain_loop(loop, mask)
         else:
