@@ -2,7 +2,8 @@
 
 Each kernel is called with several sets of arguments, three times with each, and compared in all that a caller can see:
 bits of every array, the result, exception, message and line, what was written before it, warnings. A FlattenError is a
-refusal, counted with its reason, and no failure. Failing kernels are made small and printed. The exit status is 1 when
+refusal, counted with its reason, and no failure; a read-only array that the kernel would write is a ValueError before
+anything is written, and counted apart. Failing kernels are made small and printed. The exit status is 1 when
 a difference was found.
 """
 
@@ -33,6 +34,7 @@ class Totals:
     raising: int = 0
     warning: int = 0
     vain: int = 0
+    read_only: int = 0
     failures: int = 0
     reasons: collections.Counter[str] = field(default_factory=collections.Counter)
     """The first refusal of each kernel that had one."""
@@ -45,6 +47,7 @@ class Totals:
         self.raising += outcome.raising
         self.warning += outcome.warning
         self.vain += outcome.vain
+        self.read_only += outcome.read_only
         self.failures += bool(outcome.failures)
         self.reasons.update(outcome.refusals[:1])
 
@@ -53,7 +56,8 @@ class Totals:
         return (f"{self.kernels:,} kernels in {seconds:.0f} s ({self.kernels / max(seconds, 1e-9):.1f}/s), "
                 f"{self.sets:,} sets of arguments compared ({self.raising / sets:.0%} raise, "
                 f"{self.warning / sets:.0%} warn, {self.vain / sets:.1%} run the original without need); "
-                f"refused {self.refused:,} ({self.refused / max(1, self.kernels):.1%}); left out as slow {self.slow}; "
+                f"refused {self.refused:,} ({self.refused / max(1, self.kernels):.1%}); {self.read_only:,} sets have a "
+                f"read-only array that is written; left out as slow {self.slow}; "
                 f"failures {self.failures}")
 
 

@@ -678,6 +678,17 @@ def picked(x):
     return v[v > 0.0].sum()
 
 
+@case(SECTION, "`np.vectorize` of a function, with `otypes=` and without; `np.modf`", FLOATS)
+def vectorized(x):
+    half = np.vectorize(lambda each: each * 0.5, otypes=[float])
+    return half(x), np.modf(x)[0], np.vectorize(lambda each: each + 1.0)(np.array([x, 2.0]))[0]
+
+
+@case(SECTION, "`isinstance`, `type` and `hasattr` of NumPy's numbers", FLOATS)
+def numpy_classes(x):
+    return isinstance(np.sqrt(abs(x)), np.floating), type(np.asarray(x)) is np.ndarray, hasattr(x, "shape")
+
+
 @case(SECTION, "`np.interp` on a table that is not sorted", FLOATS, code="flatten/unsupported-expression")
 def unsorted_table(x):
     return np.interp(x, [1.0, 0.0], [2.0, 3.0])

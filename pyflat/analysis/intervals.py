@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from pyflat.analysis.ranges import (
     ANY_FLOAT,
@@ -47,14 +48,17 @@ class Intervals:
     def __init__(self, floats: FloatFormat = F8) -> None:
         self._floats = floats
         self._known: dict[Value, Interval] = {}
+        """Of what is not just anything of its kind."""
+        self._assumed: set[Value] = set()
+        """What has been narrowed since it, or what it is made of, was noted."""
 
     def of(self, value: Value) -> Interval:
-        if isinstance(value, Const):
-            literal = value.value
-            if literal is None or math.isnan(literal):
-                return anything(value.kind)
-            return self._rounded(value.kind, Interval(literal, literal))
-        return self._known.get(value) or anything(value.kind)
+        known = self._known.get(value)
+        if known is not None:
+            return known
+        if not isinstance(value, Const) or value.value is None or math.isnan(value.value):
+            return anything(value.kind)
+        return self._rounded(value.kind, Interval(value.value, value.value))
 
     def _rounded(self, kind: Kind, interval: Interval) -> Interval:
         """Bounds in the format of the lanes: what lies between two numbers lies between them when all are rounded."""
@@ -65,7 +69,7 @@ class Intervals:
     def note(self, op: Op) -> None:
         """Learn the interval of `op` from those of its operands."""
         found = self._found(op)
-        if found is not None:
+        if found is not None and found != anything(op.kind):
             self._known[op] = found
 
     def _found(self, op: Op) -> Interval | None:
@@ -108,6 +112,7 @@ class Intervals:
         found = self.of(value)
         self.restore(before)
         return found
+
     def decide(self, opcode: str, args: tuple[Value, ...]) -> bool | None:
         """The outcome of a comparison, nan test or overflow test when it is the same in every lane."""
         if opcode in _DECIDE:
@@ -120,6 +125,7 @@ class Intervals:
         before: dict[Value, Interval | None] = {}
         for fact in _facts(condition):
             self._learn(fact, before)
+        self._assumed.update(before)
         return before
 
     def _learn(self, fact: Fact, before: dict[Value, Interval | None]) -> None:
@@ -203,7 +209,7 @@ class Intervals:
         before: dict[Value, Interval | None] = {}
         for fact in facts:
             self._learn(fact, before)
-        for each in _behind(op) if before else ():
+        for each in _behind(op, before.keys() | self._assumed) if before else ():
             found = self._found(each)
             if found is not None:
                 known = self.of(each)
@@ -268,26 +274,29 @@ def _is_zero_difference(test: Op, facts: Sequence[Fact]) -> bool:
                for op, holds in facts)
 
 
-def _behind(test: Op) -> list[Op]:
-    """The operations on numbers that a test is made of, the nearest ones, in order."""
+def _behind(test: Op, changed: AbstractSet[Value]) -> list[Op]:
+    """The operations on numbers that a test is made of, the nearest ones, in order, as far as they depend on what has
+    changed."""
     found: dict[Op, None] = {}
     waiting: list[Value] = list(test.args)
     for value in waiting:  # grows
         if isinstance(value, Op) and value.kind is not BOOL and value not in found and len(found) < MOST_BEHIND:
             found[value] = None
             waiting += value.args
-    order: dict[Op, None] = {}
+    if changed.isdisjoint(waiting):
+        return []
+    depends: dict[Op, bool] = {}
 
     def visit(op: Op) -> None:
         for arg in op.args:
-            if isinstance(arg, Op) and arg in found and arg not in order:
+            if isinstance(arg, Op) and arg in found and arg not in depends:
                 visit(arg)
-        order[op] = None
+        depends[op] = any(arg in changed or isinstance(arg, Op) and depends.get(arg, False) for arg in op.args)
 
     for op in found:
-        if op not in order:
+        if op not in depends:
             visit(op)
-    return list(order)
+    return [op for op in depends if depends[op]]
 
 
 def _before(number: Number, value: Value) -> Number:

@@ -2,14 +2,18 @@
 
 Two accesses to one array meet in different iterations of a nest unless some axis keeps them apart: there both indices
 are the same function c*i + rest of a counter of the nest, so that they are equal in the same iteration only; or both
-are free of the nest's counters, and differ by a number. What is no such function of counters may be anything.
+are free of the nest's counters, and differ by a number. That is quick, and decides most loops. Of what it leaves open
+`analysis.dependence` asks isl, loop by loop: a nest is parallel where each of its loops is, those around it standing
+still.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from pyflat.analysis.dependence import Surroundings, UndecidedError, meeting
+from pyflat.analysis.varying import varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -32,22 +36,41 @@ class Nest:
     """Lengths that must be more than a number: -1 and 0 are one element where the length is 1."""
 
 
-def nest_of(loop: Loop) -> Nest | None:
-    """The longest parallel nest that starts with this loop, None where its iterations depend on each other."""
+def nest_of(loop: Loop, around: Surroundings) -> Nest | None:
+    """The longest parallel nest that starts with this loop, None where its iterations depend on each other, or the
+    loops in it are better lanes."""
     chain = _chain(loop)
     while chain:
-        found = _parallel(chain)
+        found = _parallel(chain, around)
         if found is not None:
-            return found
+            return found if len(chain) > 1 or not _is_around_ragged(found, around) else None
         chain.pop()
     return None
 
 
-def is_alone_parallel(loop: Loop, counted: Counted) -> bool:
+def is_around_ragged(loop: Loop, counted: Counted, around: Surroundings) -> bool:
+    """A parallel loop whose loops are parallel, too, and of other lengths in each iteration: as lanes its iterations
+    would wait for each other."""
+    found = _parallel([(loop, counted)], around) if _start(loop) is not None else None
+    return found is not None and _is_around_ragged(found, around)
+
+
+def _is_around_ragged(nest: Nest, around: Surroundings) -> bool:
+    def is_ragged(loop: Loop) -> bool:
+        counted = recognise_counted(loop)
+        if counted is None or _start(loop) is None or _is_invariant(counted, nest.loops):
+            return False
+        return _parallel([(loop, counted)], around) is not None
+
+    inner = [item for item in nest.body if isinstance(item, Loop)]
+    return bool(inner) and all(map(is_ragged, inner))
+
+
+def is_alone_parallel(loop: Loop, counted: Counted, around: Surroundings) -> bool:
     """The iterations of this loop do not depend on each other, whatever the lengths of arrays are."""
     if _start(loop) is None:
         return False
-    found = _parallel([(loop, counted)])
+    found = _parallel([(loop, counted)], around)
     return found is not None and not found.longer
 
 
@@ -126,7 +149,7 @@ def _only_loop(loop: Loop) -> Loop | None:
     return nodes[0] if plain else None
 
 
-def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
+def _parallel(chain: Sequence[tuple[Loop, Counted]], around: Surroundings) -> Nest | None:
     loops = [loop for loop, _ in chain]
     innermost = _start(loops[-1])
     assert innermost is not None
@@ -134,7 +157,7 @@ def _parallel(chain: Sequence[tuple[Loop, Counted]]) -> Nest | None:
     nest = Nest(loops, [counted for _, counted in chain], body)
     if not all(_carries_nothing(loop, counted) for loop, counted in chain) or leaves(loops):
         return None
-    return nest if _apart(nest) else None
+    return nest if _apart(nest, around) else None
 
 
 def _carries_nothing(loop: Loop, counted: Counted) -> bool:
@@ -171,18 +194,93 @@ def _labels(item: Item) -> list[Label]:
 
 
 # --- memory
-def _apart(nest: Nest) -> bool:
-    counters = {counted.iv for counted in nest.counted}
-    inside = {value for loop in nest.loops for value in [*loop.params, *definitions(loop.body)]}
-    accesses = [op for op in all_ops(nest.loops[0].body) if op.opcode in ("load", "store")]
-    groups = _memories(nest.loops[0], accesses)
-    for store in accesses:
+def _apart(nest: Nest, around: Surroundings) -> bool:
+    """No two iterations of the nest meet."""
+    left = list(_left_open(nest.loops, nest.counted, nest.longer))
+    if not left:
+        return True
+    innermost = set(all_ops(nest.body))
+    if any(a.attr("array") != b.attr("array") or not {a, b} <= innermost for a, b in left):
+        return False
+    return all(_apart_alone(loop, counted, nest.longer, around)
+               for loop, counted in zip(nest.loops, nest.counted, strict=True))
+
+
+def _apart_alone(loop: Loop, counted: Counted, longer: dict[Value, int], around: Surroundings) -> bool:
+    """No two iterations of this loop meet, those around it standing still."""
+    if loop not in around.alone:
+        found: dict[Value, int] = {}
+        around.alone[loop] = not any(_meeting(loop, counted, found, around))
+        around.longer[loop] = found
+    for length, gap in around.longer[loop].items():
+        longer[length] = max(gap, longer.get(length, 0))
+    return around.alone[loop]
+
+
+def meeting_arrays(loop: Loop, counted: Counted, around: Surroundings) -> set[str]:
+    """The arrays in which iterations of a loop may meet."""
+    return {op.attr("array") for pair in _meeting(loop, counted, {}, around) for op in pair}
+
+
+def _meeting(loop: Loop, counted: Counted, longer: dict[Value, int], around: Surroundings) -> Iterator[tuple[Op, Op]]:
+    """Pairs of accesses that may touch the same element in different iterations."""
+    left = list(_left_open([loop], [counted], longer))
+    yield from (pair for pair in left if pair[0].attr("array") != pair[1].attr("array"))
+    same = [pair for pair in left if pair[0].attr("array") == pair[1].attr("array")]
+    varying, always = varying_in(loop, {counted.iv}), set(_without_conditions(loop.body))
+    sure = [pair for pair in same if always.issuperset(pair) and _at_a_distance(*pair, counted, varying)]
+    yield from sure
+    asked = [pair for pair in same if pair not in sure]
+    try:
+        yield from meeting(loop, counted, asked, around)
+    except UndecidedError:
+        around.undecided.add(loop)
+        yield from asked
+
+
+def _without_conditions(items: Sequence[Item]) -> Iterator[Op]:
+    """Operations that stand under no condition."""
+    for item in items:
+        if isinstance(item, Block):
+            yield from item.ops
+        elif not isinstance(item, If):
+            yield from _without_conditions(item.body)
+
+
+def _at_a_distance(a: Op, b: Op, counted: Counted, varying: set[Value]) -> bool:
+    """Two accesses that touch the same element so many iterations apart, or in all of them, as in `a[i] = a[i - 1]`; or
+    may do so, since an index comes from memory."""
+    distances: set[int] = set()
+    for x, y in zip(places(a), places(b), strict=True):
+        first, second = linear(x), linear(y)
+        if first is None or second is None:
+            return False
+        if any(isinstance(v, Op) and v.opcode in ("load", "to_int") and v in varying for v in [*first[0], *second[0]]):
+            continue
+        if first[0] != second[0] or any(v in varying and v is not counted.iv for v in first[0]):
+            return False
+        factor, gap = first[0].get(counted.iv, 0) * counted.step, first[1] - second[1]
+        if gap % factor if factor else gap:
+            return False
+        distances |= {gap // factor} if factor else set()
+    return len(distances) < 2 and distances != {0}
+
+
+def _left_open(loops: Sequence[Loop], counted: Sequence[Counted], longer: dict[Value, int]
+               ) -> Iterator[tuple[Op, Op]]:
+    """Stores and other accesses of their memory of which the quick test does not say that iterations never meet."""
+    counters = {each.iv for each in counted}
+    inside = {value for loop in loops for value in [*loop.params, *definitions(loop.body)]}
+    accesses = [op for op in all_ops(loops[0].body) if op.opcode in ("load", "store")]
+    groups = _memories(loops[0], accesses)
+    for at, store in enumerate(accesses):
         if store.opcode != "store":
             continue
-        for other in accesses:
-            if groups[store] is groups[other] and not _never_meet(store, other, counters, inside, nest.longer):
-                return False
-    return True
+        for number, other in enumerate(accesses):
+            twice = other.opcode == "store" and number < at
+            if not twice and groups[store] is groups[other] and not _never_meet(
+                    store, other, counters, inside, longer):
+                yield store, other
 
 
 def _memories(loop: Loop, accesses: Sequence[Op]) -> dict[Op, object]:

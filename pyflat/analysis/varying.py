@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pyflat.analysis.parallel_loops import Nest
 from pyflat.ir.faults import can_fault
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value, Yield, walk
 from pyflat.ir.types import MEMORY
+
+if TYPE_CHECKING:
+    from pyflat.analysis.parallel_loops import Nest
 
 
 def varying_in(loop: Loop, known: set[Value]) -> set[Value]:

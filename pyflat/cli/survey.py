@@ -32,16 +32,19 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "ma
               help="Write a page too.")
 @click.option("--prove", is_flag=True,
               help="Let z3 prove the flat form of what flattens (pip install '.[prove]' in a checkout).")
+@click.option("--trust", is_flag=True,
+              help="Import tests, scripts and setup.py too, and let imports start programs and use the network.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
               help="Seconds of processor time for one function.")
 def survey(
-    place: str, as_json: bool, html: Path | None, prove: bool, limit: int | None, timeout: float
+    place: str, as_json: bool, html: Path | None, prove: bool, trust: bool, limit: int | None, timeout: float
 ) -> None:
     """Try to flatten every function and method that looks like a function of numbers.
 
-    PATH_OR_MODULE is a file, a folder, a module or an installed package. The modules are imported, in a process of
-    their own; their functions are not run.
+    PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are imported, in a process of
+    their own, so what they do when they are imported happens: survey only what you would import. Starting programs
+    and using the network is refused, unless --trust is given. The functions are not run.
     """
     from pyflat.inspection.prove import SECONDS
     from pyflat.inspection.survey import NoPlaceError
@@ -49,7 +52,8 @@ def survey(
 
     try:
         with _progress() as on_row:
-            found = look(place, limit=limit, timeout=timeout, prove=SECONDS if prove else None, on_row=on_row)
+            found = look(place, limit=limit, timeout=timeout, prove=SECONDS if prove else None, trust=trust,
+                         on_row=on_row)
     except (NoPlaceError, ImportError) as error:
         raise BadSpec(str(error)) from None
     if html is not None:

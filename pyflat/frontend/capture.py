@@ -12,11 +12,12 @@ import dis
 import hashlib
 import inspect
 import linecache
+import re
 import textwrap
 import tokenize
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -47,11 +48,7 @@ class Captured:
     qualname: str
     stored: frozenset[str] = frozenset()
     """The local names, as its code has them."""
-    _shift: int = 0
-    """What is to be added to a line of the parsed text."""
     _places: Places | None = field(default=None, repr=False)
-    _spans: dict[int, Span] = field(default_factory=dict, repr=False)
-    """By identity, of nodes that have a position, which live as long: LibCST's nodes are slow to hash."""
     _found: dict[tuple[Callable[[Any], Any], int], tuple[cst.CSTNode, Any]] = field(default_factory=dict, repr=False)
     """By what was looked for and the identity of the node, which is kept."""
 
@@ -63,13 +60,13 @@ class Captured:
         found: Fact = self._found[key][1]
         return found
 
+    def may_mention(self, name: str) -> bool:
+        """The body may have a name that the function is defined by: looked for in its text, which is faster than its
+        tree. An identifier that Python spells otherwise (`spelling`) may always be there."""
+        return not self.source.isascii() or len(re.findall(rf"\b{name}\b", self.source)) != 1
+
     def span(self, node: cst.CSTNode) -> Span | None:
-        found = self._spans.get(id(node))
-        if found is None and self._places is not None and (place := self._places.of(node)) is not None:
-            line, column, end_line, end_column = place
-            found = self._spans[id(node)] = Span(
-                self.file, line + self._shift, column, end_line + self._shift, end_column)
-        return found
+        return None if self._places is None else self._places.of(node)
 
 
 _cache: dict[int, tuple[weakref.ref[types.CodeType], Captured]] = {}
@@ -218,7 +215,7 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
     else:
         above, own = int(blocks.is_indented(found.text)), found.text
         text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
-    module, places, spelled = _parsed(code, text, _pieces(code, text, found.first_line - 1 - above))
+    module, places, spelled = _parsed(code, text, found.first_line - 1 - above)
     tree = _find(module, is_lambda)
     if tree is None:
         raise _unparsed(code)
@@ -232,18 +229,19 @@ def _parse(code: types.CodeType, found: Found) -> Captured:
         if not recompiled.means_the_same(code, own, const_eval):
             raise _unparsed(code)
     return Captured(code.co_name, code.co_filename, found.first_line, source, tree, module, code.co_qualname,
-                    frozenset({*code.co_varnames, *code.co_cellvars}), found.first_line - 1 - above, places)
+                    frozenset({*code.co_varnames, *code.co_cellvars}), places)
 
 
 _NOT_PARSED = (cst.ParserSyntaxError, cst.CSTValidationError, TypeError)
 """TypeError comes from LibCST's own checks, of a lambda between brackets."""
 
 
-def _parsed(code: types.CodeType, text: str, parts: Sequence[str]) -> tuple[cst.Module, Places, str]:
-    """The tree, the places of its nodes in the text, and the text of the tree. LibCST is stricter about spaces than
-    Python is."""
+def _parsed(code: types.CodeType, text: str, shift: int) -> tuple[cst.Module, Places, str]:
+    """The tree, the places of its nodes in the file, and the text of the tree. LibCST is stricter about spaces than
+    Python is. `shift`: what is to be added to a line of the text."""
+    parts = _pieces(code, text, shift)
     try:
-        return (module := pieces.parse(parts)), *written(module, {})
+        return (module := pieces.parse(parts)), *written(module, {}, code.co_filename, shift)
     except _NOT_PARSED:
         pass
     try:
@@ -251,7 +249,7 @@ def _parsed(code: types.CodeType, text: str, parts: Sequence[str]) -> tuple[cst.
         module = pieces.parse([text])
     except (SyntaxError, tokenize.TokenError, *_NOT_PARSED):
         raise _unparsed(code) from None
-    return module, *written(module, inserted)
+    return module, *written(module, inserted, code.co_filename, shift)
 
 
 def _pieces(code: types.CodeType, text: str, shift: int) -> list[str]:
@@ -286,4 +284,4 @@ def nested(outer: Captured, tree: Tree) -> Captured:
     """A function defined inside `outer`: shares its module and positions."""
     name = tree.name.value if isinstance(tree, cst.FunctionDef) else "<lambda>"
     return Captured(name, outer.file, outer.first_line, outer.module.code_for_node(tree), tree, outer.module, name,
-                    frozenset(), outer._shift, outer._places)
+                    frozenset(), outer._places)

@@ -1,22 +1,21 @@
 """Where the nodes of a LibCST tree stand in its text, found while the tree writes that text.
 
 LibCST's own provider makes three objects for each node and looks for line ends in each token. Here a place is one
-number, the offsets of its first and last character, and becomes lines and columns when it is asked for; spaces
-and operators, which nothing asks for, have none.
+number, the offsets of its first and last character, until it is asked for and a span takes its place; spaces and
+operators, which nothing asks for, have none.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from typing import Any
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from pyflat.errors import Span
 from pyflat.frontend import spelling
-
-Range = tuple[int, int, int, int]
-"""First line and column, last line and column: lines from 1, columns from 0."""
 
 _ENDS = re.compile(r"\r\n?|\n")
 _SHIFT = 40
@@ -30,15 +29,22 @@ _WITHOUT_PLACE = frozenset(
 
 class Places:
     """The places of the nodes of a tree, which is kept alive by whoever asks: they are known by their identity. Those
-    of a text into which spaces were put are told of the text without."""
+    of a text into which spaces were put are told of the text without. `shift`: what is to be added to a line of the
+    text for that of the file."""
 
-    def __init__(self, text: str, found: dict[int, int], inserted: spelling.Inserted):
+    def __init__(self, text: str, found: dict[int, int | Span], inserted: spelling.Inserted, file: str, shift: int):
         self._lines = [0, *(end.end() for end in _ENDS.finditer(text))]
-        self._found, self._inserted = found, inserted
+        self._found, self._inserted, self._file, self._shift = found, inserted, file, shift
 
-    def of(self, node: cst.CSTNode) -> Range | None:
+    def of(self, node: cst.CSTNode) -> Span | None:
         place = self._found.get(id(node))
-        return None if place is None else (*self._position(place >> _SHIFT), *self._position(place & _MASK))
+        if not isinstance(place, int):
+            return place
+        line, column = self._position(place >> _SHIFT)
+        end_line, end_column = self._position(place & _MASK)
+        span = Span(self._file, line + self._shift, column, end_line + self._shift, end_column)
+        self._found[id(node)] = span
+        return span
 
     def _position(self, offset: int) -> tuple[int, int]:
         line = bisect_right(self._lines, offset)
@@ -46,8 +52,8 @@ class Places:
         return line, spelling.without_spaces(column, self._inserted[line]) if line in self._inserted else column
 
 
-def written(module: cst.Module, inserted: spelling.Inserted) -> tuple[Places, str]:
-    """The places of the nodes and the text of the tree."""
+def written(module: cst.Module, inserted: spelling.Inserted, file: str, shift: int) -> tuple[Places, str]:
+    """The places of the nodes in their file and the text of the tree."""
     state = _Writer(module)
     try:
         module._codegen(state)
@@ -57,7 +63,7 @@ def written(module: cst.Module, inserted: spelling.Inserted) -> tuple[Places, st
             cause = cause.__context__
         raise cause or error from None
     text = "".join(state.tokens)
-    return Places(text, state.found, inserted), text
+    return Places(text, state.found, inserted, file, shift), text
 
 
 class _Writer(CodegenState):
@@ -67,7 +73,8 @@ class _Writer(CodegenState):
     def __init__(self, module: cst.Module):
         super().__init__(module.default_indent, module.default_newline)
         self.offset = 0
-        self.found: dict[int, int] = {}
+        self.found: dict[int, Any] = {}
+        """By the identity of nodes, numbers until somebody asks for them."""
         self.starts: list[int] = []
 
     def add_indent_tokens(self) -> None:

@@ -7,6 +7,7 @@ counter. The counters are `Line`s, arithmetic progressions: an array that is ind
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,16 @@ class Faulted(Exception):
 
 
 class Wraps(Exception):
-    """An index is negative, and what it means is another element than the code for all lanes takes it for."""
+    """Only the order of the original says what happens: an index is negative, and what it means is another element than
+    the code for all lanes takes it for, or lanes perhaps never end that the original may never come to."""
 
 
+class Warned(Exception):
+    """NumPy would warn."""
+
+
+PATIENCE = 10_000
+"""Turns of a loop for which lanes wait that may have to wait for ever."""
 LANES_AT_ONCE = 2**15
 """Lanes of a nest that run together: their temporaries stay in the cache, and are few where there are 1e9."""
 
@@ -227,18 +235,15 @@ def hit(condition: Any, mask: Any) -> None:
         raise Faulted
 
 
-def both(mask: Any, condition: Any) -> Any:
-    """The lanes of a mask in which a condition holds."""
-    condition = lanes_of(condition)
-    return condition if mask is None else mask & condition
-
-
-def without(mask: Any, condition: Any) -> Any:
-    return both(mask, np.logical_not(lanes_of(condition)))
-
-
 def running(mask: Any) -> bool:
     return mask is None or bool(np.any(mask))
+
+
+def patiently() -> Iterator[bool]:
+    """True for each turn of a loop that lanes leave one after the other, in a nest that may raise behind it: a lane may
+    be one that the original does not come to."""
+    yield from repeat(True, PATIENCE)
+    raise Wraps
 
 
 def last(value: Any) -> Any:
@@ -273,7 +278,7 @@ def divide(a: Any, b: Any) -> Any:
 
 
 def narrowed(value: Any) -> Any:
-    """Rounded to float32."""
-    if isinstance(value, np.ndarray):
-        return value.astype(np.float32).astype(np.float64)
-    return np.float64(np.float32(value))
+    """Rounded to float32; ints of 64 bits at once."""
+    if isinstance(value, np.ndarray | Line):
+        return lanes_of(value).astype(np.float32).astype(np.float64)
+    return np.float64(np.float32(np.int64(value) if isinstance(value, int) else value))

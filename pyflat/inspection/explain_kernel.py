@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyflat.analysis.parallel_loops import linear, nest_of
+from pyflat.analysis.dependence import Surroundings
+from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
 from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source_line
-from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
 from pyflat.ir.nodes import (
@@ -28,7 +28,6 @@ from pyflat.ir.nodes import (
     Label,
     Loop,
     Op,
-    Param,
     Region,
     Value,
     child_lists,
@@ -189,14 +188,15 @@ def _shown(value: Value, known: dict[Value, str]) -> str:
 
 # --- loops
 def _loops(kernel: Kernel, layouts: dict[str, str], target: str, how: dict[Loop, str]) -> Iterator[ExplainedLoop]:
-    lanes, inside = _parallel(kernel.function.body)
+    around = kernel.surroundings()
+    lanes, inside = _parallel(kernel.function.body, around)
     costs = targets.of(target).costs()
     before = costs.tested_before(kernel, layouts, lanes | inside)
     for found in SourceMap(kernel.function).loops:
         indices = [op for op in _own_ops(found.node.body) if op.opcode == "index"]
         at_once = sum(op in before for op in indices)
         parallel = found.node in lanes
-        why = costs.parallel_loops if parallel else _reason(found)
+        why = costs.parallel_loops if parallel else _reason(found, around)
         if found.node in how:
             why = f"{why}; {how[found.node]}" if not parallel else how[found.node]
         if found.node in inside:
@@ -205,17 +205,17 @@ def _loops(kernel: Kernel, layouts: dict[str, str], target: str, how: dict[Loop,
                             len(indices) - at_once)
 
 
-def _parallel(items: list[Item]) -> tuple[set[Loop], set[Loop]]:
+def _parallel(items: list[Item], around: Surroundings) -> tuple[set[Loop], set[Loop]]:
     """The loops whose iterations are lanes, and those that run inside of lanes."""
     lanes: set[Loop] = set()
     inside: set[Loop] = set()
     for item in items:
-        if isinstance(item, Loop) and (nest := nest_of(item)) is not None:
+        if isinstance(item, Loop) and (nest := nest_of(item, around)) is not None:
             lanes |= set(nest.loops)
             inside |= {each for each in walk(nest.body) if isinstance(each, Loop)}
         elif not isinstance(item, Block):
             for inner in child_lists(item):
-                found = _parallel(inner)
+                found = _parallel(inner, around)
                 lanes, inside = lanes | found[0], inside | found[1]
     return lanes, inside
 
@@ -230,7 +230,7 @@ def _own_ops(items: list[Item]) -> Iterator[Op]:
                 yield from _own_ops(inner)
 
 
-def _reason(found: KeptLoop) -> str:
+def _reason(found: KeptLoop, around: Surroundings) -> str:
     """Why the iterations of a loop run one after the other."""
     loop = found.node
     counted = recognise_counted(loop)
@@ -247,9 +247,13 @@ def _reason(found: KeptLoop) -> str:
         return "it makes an array in each iteration"
     if any(op.opcode in ("call", "routine", "ufunc") for op in all_ops(loop.body)):
         return "it calls a function that is computed one by one"
-    meeting = sorted(_meeting(loop, counted.iv))
+    meeting = sorted(meeting_arrays(loop, counted, around))
+    if loop in around.undecided:
+        return f"whether iterations meet in {', '.join(f'`{name}`' for name in meeting)} was not found within the limit"
     if meeting:
         return f"iterations may meet in {', '.join(f'`{name}`' for name in meeting)}"
+    if is_around_ragged(loop, counted, around):
+        return "the loops in it are lanes, whose lengths differ from iteration to iteration"
     return "nothing shows that its iterations are apart"
 
 
@@ -278,27 +282,6 @@ def _leaves(loop: Loop) -> bool:
     rest = loop.body[2:]
     return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in own
                for item in walk(rest))
-
-
-def _meeting(loop: Loop, counter: Param) -> set[str]:
-    """The arrays in which a store of one iteration may be where another iteration loads or stores."""
-    accesses = [op for op in all_ops(loop.body) if op.opcode in ("load", "store")]
-    inside = set(definitions(loop.body)) | set(loop.params)
-
-    def apart(a: Op, b: Op) -> bool:
-        for x, y in zip(_places(a), _places(b), strict=True):
-            forms = linear(x), linear(y)
-            if forms[0] is not None and forms[0] == forms[1] and counter in forms[0][0] and not any(
-                    v in inside and v is not counter for v in forms[0][0]):
-                return True
-        return False
-
-    return {store.attr("array") for store in accesses if store.opcode == "store" for other in accesses
-            if store.attr("array") == other.attr("array") and not apart(store, other)}
-
-
-def _places(op: Op) -> Sequence[Value]:
-    return op.args[1:-1] if op.opcode == "store" else op.args[1:]
 
 
 # --- the page

@@ -31,6 +31,7 @@ nothing else, so that no edit can make bounds and loop disagree; `ir.validate` c
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -121,9 +122,7 @@ def has_loop(items: list[Item]) -> bool:
 
 def all_ops(items: list[Item]) -> Iterator[Op]:
     """Every operation, in the order of the text."""
-    for item in walk(items):
-        if isinstance(item, Block):
-            yield from item.ops
+    return itertools.chain.from_iterable(item.ops for item in walk(items) if isinstance(item, Block))
 
 
 # --- counted loops

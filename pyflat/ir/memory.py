@@ -16,8 +16,9 @@ is data flow, equal loads of one memory are one value, and no pass needs to know
 Arrays that overlap share one memory, and `array` says which of them is meant. The indices of `load` and `store` are
 inside: `index` has seen to it, an operation that faults as Python does. `alloc` makes an array of this shape; its last
 operand is what the elements are, undefined after `np.empty`. The numbers of NumPy's narrow dtypes are
-lanes of the kinds that there are: `rounded` rounds to a narrow float format, `fitted` faults where an int leaves its
-dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of floats, which never raises.
+lanes of the kinds that there are: `rounded` rounds to a narrow float format (an int of 64 bits at once), `fitted`
+faults where an int leaves its dtype, in which NumPy would wrap around with a warning. `divide` is NumPy's division of
+floats, which never raises.
 `u_add`, `u_shr`, `u_float` and the like are operations of uint64, whose 64 bits an int has; the first ones wrap around.
 `has_dtype` asks whether a number of one of several dtypes has this one; it is in no finished kernel, where bools that
 nodes carry say so (`frontend.kernels.flags`).
@@ -90,9 +91,9 @@ def _divided(x: float, y: float) -> float:
         return float(np.float64(x) / np.float64(y))
 
 
-def _rounded(x: float, dtype: str) -> float:
+def _rounded(x: float | int, dtype: str) -> float:
     with np.errstate(all="ignore"):
-        return float(np.dtype(dtype).type(x))
+        return float(np.dtype(dtype).type(np.int64(x) if isinstance(x, int) else x))
 
 
 def _fitted(x: int, dtype: str) -> int:
@@ -108,7 +109,7 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("store", tuple(((MEMORY, *ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("alloc", tuple(((*ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, cost=Adds(4)),
-    Primitive("rounded", (((FLOAT,), FLOAT),), _rounded),
+    Primitive("rounded", (((FLOAT,), FLOAT), ((INT,), FLOAT)), _rounded),
     Primitive("narrow", (((FLOAT,), FLOAT), ((FLOAT, FLOAT), FLOAT)), narrow_functions.python, cost=Adds(100)),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),
     *(Primitive(name, (((INT, INT), INT),), getattr(uint64_lanes, name)) for name in WRAPPING),

@@ -151,7 +151,7 @@ class _Conversion:
         self.build.node(new)
 
     def convert_op(self, op: Op, under: _Predicate | None) -> None:
-        args = [self.read(arg) for arg in op.args]
+        args = [self.stands_for.get(arg, arg) for arg in op.args]
         if is_guarded(op):
             args[0] = self.conjunction(self.predicate(under), args[0])
         new = self.build.append(with_args(op, args))

@@ -208,9 +208,9 @@ class _Lowering:
 
     def read(self, value: Value) -> Value:
         """What stands for a value of the input, where it can be seen from here."""
-        if isinstance(value, Const):
-            return value
         standing = self.stands_for.get(value, value)
+        if standing not in self.chunk_of:
+            return standing
         visible = self.visible(standing)
         if visible is not standing:
             self.stands_for[value] = visible
@@ -292,8 +292,13 @@ class _Lowering:
             here = self.open_chunk(base, exits)
 
     def copy(self, ops: Sequence[Op], scope: _Scope) -> None:
+        block = scope.block
         for op in ops:
-            self.stands_for[op] = self.append(scope, with_args(op, self.read_all(op.args)))
+            new = with_args(op, self.read_all(op.args))
+            block.ops.append(new)
+            self.place(new, scope)
+            if new is not op:
+                self.stands_for[op] = new
 
     def lower_end(self, here: _Scope, end: End, own: Label | None) -> _Ways:
         if isinstance(end, Exit) and end.label is FAULT:

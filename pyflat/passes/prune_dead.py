@@ -14,8 +14,7 @@ nothing can fault goes when none of its results is used.
 from __future__ import annotations
 
 from pyflat.analysis.liveness import sliced
-from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Function, Item, Loop, walk
+from pyflat.ir.nodes import Block, Function, Item, Loop, walk
 from pyflat.ir.uses import results_of, with_body
 from pyflat.passes.record import TOTAL, Pass
 
@@ -27,8 +26,8 @@ def prune_dead(fn: Function) -> Function:
 
 
 def _size(items: list[Item]) -> int:
-    loops = (item for item in walk(items) if isinstance(item, Loop))
-    return sum(1 for _ in all_ops(items)) + sum(1 + len(loop.params) + len(loop.results) for loop in loops)
+    ops = sum(len(item.ops) for item in walk(items) if isinstance(item, Block))
+    return ops + sum(1 + len(item.params) + len(item.results) for item in walk(items) if isinstance(item, Loop))
 
 
 PASS = Pass(prune_dead, needs_gone=TOTAL)

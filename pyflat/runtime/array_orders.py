@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def in_order(made: Mapping[str, Any], models: Models, given: Mapping[str, Any]) -> dict[str, Any]:
-    """New arrays, each in the order that NumPy would have made it in."""
+    """New arrays, each in the order that NumPy would have made it in; None: one that the run has not made."""
     return {name: _ordered(array, _axes(name, models, given)) if name in models else array
-            for name, array in made.items()}
+            for name, array in made.items() if array is not None}
 
 
 def in_c_order(name: str, models: Models, given: Mapping[str, Any]) -> bool:

@@ -302,7 +302,10 @@ class _Loop:
         for item, core in zip(items, outputs, strict=True):
             match item:
                 case NumberResult() if not core:
-                    yield np.dtype(item.dtype or {BOOL: "b1", INT: "i8", FLOAT: "f8"}[item.kind])
+                    dtypes = [dtype or {BOOL: "b1", INT: "i8", FLOAT: "f8"}[item.kind] for dtype in item.dtypes]
+                    if len(item.dtypes) > 1 + (None in item.dtypes):
+                        raise self._mismatch(f"returns a number of {' or '.join(dtypes)}", "an output of one dtype")
+                    yield np.dtype(dtypes[0])
                 case ArrayResult() if item.rank == len(core):
                     yield np.dtype(made[item.array]) if item.array in made else examples[item.array].dtype
                 case ArrayResult():

@@ -10,18 +10,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyflat.errors import InternalError
 from pyflat.frontend.callables import NOT_GIVEN, owner_of
-from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult, names
+from pyflat.frontend.kernels.results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult, names
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version, warnings_may_raise
 from pyflat.runtime.plan_conditions import OURS, Conditions
-from pyflat.runtime.plan_text import MISS, Recipe
+from pyflat.runtime.plan_recipes import Recipe
+from pyflat.runtime.plan_text import MISS
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 
 if TYPE_CHECKING:
@@ -113,11 +115,7 @@ class _Results:
                 return None
             case NumberResult():
                 value = self._given(next(self._numbers))
-                if result.dtype is None:
-                    return value
-                bits = f"{value} & {2**64 - 1}" if result.dtype == "u8" else value  # which are a signed int
-                numpy = f"{self._text.constant(np.dtype(result.dtype).type)}({bits})"
-                return f"({numpy} if {self._given(next(self._numbers))} else {value})" if result.flagged else numpy
+                return self._number(result.dtypes, value)
             case ArrayResult() if result.array in self._made:
                 return self._given(self._first + self._made.index(result.array))
             case ArrayResult():
@@ -128,4 +126,25 @@ class _Results:
                     return None
                 head = "" if result.cls is tuple else self._text.object(result.cls)
                 return f"{head}({''.join(f'{item}, ' for item in items)})"
-        return "None"
+            case ChoiceResult():
+                chosen = self._given(next(self._numbers))
+                options = [self.text(option) for option in result.options]
+                if None in options:
+                    return None
+                tests = [f"{option} if {chosen} == {number} else " for number, option in enumerate(options[:-1])]
+                return f"({''.join(tests)}{options[-1]})"
+            case ConstantResult():
+                return self._text.object(result.value)
+        raise InternalError(f"no text for {result!r}")
+
+    def _number(self, dtypes: Sequence[str | None], value: str) -> str:
+        """A number of one of these dtypes; the next results say of which."""
+        dtype, *others = dtypes
+        if dtype is None:
+            return value
+        bits = f"{value} & {2**64 - 1}" if dtype == "u8" else value  # which are a signed int
+        numpy = f"{self._text.constant(np.dtype(dtype).type)}({bits})"
+        if not others:
+            return numpy
+        flag = self._given(next(self._numbers))
+        return f"({numpy} if {flag} else {self._number(others, value)})"

@@ -16,9 +16,10 @@ import time
 import types
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -69,7 +70,8 @@ class Roles(dict[str, str]):
 
 class RunnableKernel(Protocol):
     """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
-    index that is outside."""
+    index that is outside. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one
+    has to say."""
 
     in_order: bool
 
@@ -355,7 +357,7 @@ class Kernels:
             version.runs += 1
             if learn is not None and version.runs > 1:  # the first has compiled
                 learn(version, given, time.perf_counter() - start, watch)
-        elif state in ("warning", "wraps"):
+        elif state in ("warning", "unclear"):
             put_back(arguments, kept)
             state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
         self._count(0, int(state != "done"), 0)
@@ -475,27 +477,26 @@ def _overlap(a: Any, b: Any) -> bool:
         return True
 
 
-def _result(result: Any, numbers: Any, arrays: Mapping[str, Any]) -> Any:
-    from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult
+def _result(result: Any, leaves: Iterator[Any], arrays: Mapping[str, Any]) -> Any:
+    from pyflat.frontend.kernels.results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult
 
     match result:
         case NumberResult():
-            value = next(numbers)
-            is_numpy = next(numbers) if result.flagged else result.dtype is not None
-            if is_numpy and result.dtype == "u8":
+            value, *flags = islice(leaves, result.leaves())
+            dtype = next((dtype for dtype, flag in zip(result.dtypes, flags, strict=False) if flag), result.dtypes[-1])
+            if dtype == "u8":
                 value %= 2**64  # which has come as a signed int
-            return np.dtype(result.dtype).type(value) if is_numpy else value
+            return value if dtype is None else np.dtype(dtype).type(value)
         case ArrayResult():
-            return _view(result, numbers, arrays[result.array])
+            array = arrays[result.array]
+            return array if result.axes is None else array_lanes.part(
+                array, list(islice(leaves, result.leaves())), result.rank, result.axes)
         case TupleResult():
-            items = [_result(item, numbers, arrays) for item in result.items]
+            items = [_result(item, leaves, arrays) for item in result.items]
             return tuple(items) if result.cls is tuple else result.cls(*items)
-    return None
-
-
-def _view(result: Any, numbers: Any, array: Any) -> Any:
-    """A part of an array, as NumPy's subscripts give it."""
-    if result.axes is None:
-        return array
-    bounds = [next(numbers) for _ in range(result.rank + 2 * len(result.axes))]
-    return array_lanes.part(array, bounds, result.rank, result.axes)
+        case ChoiceResult():
+            chosen, *own = islice(leaves, result.leaves())
+            before = sum(option.leaves() for option in result.options[:chosen])
+            return _result(result.options[chosen], iter(own[before:]), arrays)
+        case ConstantResult():
+            return result.value

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.kernels import Version
-    from pyflat.runtime.plan_text import Recipe
+    from pyflat.runtime.plan_recipes import Recipe
     from pyflat.runtime.settings import Options, Settings
 
 MAX_PLANS = 32
@@ -147,15 +147,16 @@ class Plans:
         self, caller: Caller, arguments: Mapping[str, Any], built: Built, options: Options, twin: Planned
     ) -> None:
         """Make the plan for calls like this one, which was just made without, if there can be one."""
-        from pyflat.runtime import plan_text
+        from pyflat.runtime import plan_arguments, plan_recipes
 
         parameters = caller.parameters
         if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
-        key = plan_text.key_of(parameters.names, [arguments.get(name, NOT_GIVEN) for name in parameters.names], options)
+        given = [arguments.get(name, NOT_GIVEN) for name in parameters.names]
+        key = plan_arguments.key_of(parameters.names, given, options)
         if key is not None:
             self._take(caller, key, built, options, twin,
-                       lambda entry: plan_text.recipe(caller, key, built, twin.settings, entry))
+                       lambda entry: plan_recipes.recipe(caller, key, built, twin.settings, entry))
 
     def learn_kernel(
         self, caller: Caller, options: Options, twin: Planned, version: Version, arguments: Mapping[str, Any],

@@ -105,9 +105,10 @@ def test_places_are_those_of_libcst():
     for file in FILES:
         text = file.read_text(encoding="utf-8")
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-        found, spelled = places.written(wrapper.module, {})
+        found, spelled = places.written(wrapper.module, {}, "", 0)
         assert spelled == text
         for node, place in wrapper.resolve(PositionProvider).items():
             own = found.of(node)
             if type(node) not in (*places._WITHOUT_PLACE, cst.Module):
-                assert own == (place.start.line, place.start.column, place.end.line, place.end.column), node
+                start, end = place.start, place.end
+                assert own == ("", start.line, start.column, end.line, end.column), node

@@ -15,7 +15,8 @@ def source(seed: int) -> str:
     """The text of a module whose `f` is the function of this seed."""
     r = Random(seed)
     lines = [
-        "import numpy as np", "", "", "def bump(v, d):", "    v[0] += d", f"    return v{r.choice(['', ' * 2.0'])}", "", "",
+        "import numpy as np", "", "lift = np.vectorize(lambda u, v: u * 0.5 + v)",
+        "cut = np.vectorize(lambda u: int(u) if abs(u) < 1e6 else 1, otypes=[float])", "", "", "def bump(v, d):", "    v[0] += d", f"    return v{r.choice(['', ' * 2.0'])}", "", "",
         "def f(x, y, i, j):", "    s = 1.0", f"    a = {r.choice(['np.array([x, y, 1.0])', 'np.zeros(3)', 'np.array([1.0, 2.0, 3.0])'])}", "    b = np.array([2.0, x, 0.5])",
         f"    c = {r.choice(['a', 'np.zeros(3)', 'b.copy()'])}", "    m = np.array([[x, 1.0, y], [0.5, 2.0, 3.0]])",
         f"    w = {r.choice(['m', 'm[::-1]', 'np.ones((2, 3))'])}",
@@ -40,7 +41,21 @@ def _number(r: Random, depth: int = 0) -> str:
         lambda: f"({_number(r, inner)} {r.choice('+-*')} {_number(r, inner)})",
         lambda: f"({_vector(r, inner)} @ {_vector(r, inner)})",
         lambda: f"float(np.argmax({_vector(r, inner)}))",
+        lambda: f"np.modf({_number(r, inner)})[{r.randrange(2)}]",
+        lambda: f"{r.choice(('lift(x, ', 'cut('))}{_number(r, inner)})",
+        lambda: _class(r, inner),
     ))()
+
+
+def _class(r: Random, depth: int) -> str:
+    """What class an argument has, or what NumPy has made of a number; the argument may have gone through NumPy before."""
+    n = _number(r, depth)
+    asked = r.choice(("x", "y", f"np.array({n})", f"np.asarray({n})", f"np.where({n} > 0.0, {n}, 1.0)", f"np.squeeze({n})",
+                      f"np.sqrt({n})", f"np.real({n})", f"np.copysign({n}, 1.0)", f"lift(x, {n})", f"np.array([{n}, x])[1]",
+                      f"np.clip({n}, -1.0, 1.0)"))
+    classes = r.choice(("float", "np.floating", "np.ndarray", "np.generic", "(float, np.ndarray)", "int"))
+    return r.choice((f"float(isinstance({asked}, {classes}))", f"float(type({asked}) is {classes.strip('()').split(', ')[0]})",
+                     f"float(hasattr({asked}, {r.choice(('shape', 'is_integer', 'real'))!r}))"))
 
 
 def _vector(r: Random, depth: int = 0) -> str:
@@ -56,6 +71,9 @@ def _vector(r: Random, depth: int = 0) -> str:
         lambda: f"np.abs({_vector(r, inner)})[::-1]",
         lambda: f"np.array([{_number(r, inner)}, {_number(r, inner)}, {_number(r, inner)}])",
         lambda: f"{_vector(r, inner)}.copy()",
+        lambda: f"np.modf({_vector(r, inner)})[{r.randrange(2)}]",
+        lambda: f"lift({_vector(r, inner)}, {_number(r, inner)})",
+        lambda: f"cut({_vector(r, inner)})",
     ))()
 
 

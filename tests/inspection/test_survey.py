@@ -274,6 +274,71 @@ def test_nothing_but_the_import_runs(folder):
     assert not (folder / "ran").exists()
 
 
+def test_imported_code_starts_no_programs_and_uses_no_network_unless_trusted(folder):
+    bold = folder / "bold"
+    bold.mkdir()
+    (bold / "__init__.py").write_text("")
+    (bold / "installs.py").write_text(
+        f"import subprocess\nsubprocess.run(['touch', {str(folder / 'ran')!r}], check=True)\ndef f(x):\n    return x\n")
+    (bold / "calls_home.py").write_text("import socket\nsocket.create_connection(('127.0.0.1', 9), 1)\n")
+    (bold / "prepared.py").write_text(
+        "import os\ntry:\n    os.system('true')\nexcept OSError:\n    pass\ndef f(x):\n    return x\n")
+    said = {row.module: (row.verdict, row.message) for row in surveys.survey("bold").rows}
+    assert said["bold.installs"][0] == said["bold.calls_home"][0] == "import-failed"
+    assert said["bold.installs"][1].startswith("PermissionError: it starts a program (touch ")
+    assert said["bold.calls_home"][1] == "PermissionError: it uses the network, which only --trust allows"
+    assert said["bold.prepared"][0] == "flattens" and not (folder / "ran").exists()
+    trusted = {row.module: row.verdict for row in surveys.survey("bold", trust=True).rows}
+    assert trusted["bold.installs"] == "flattens" and (folder / "ran").exists()
+
+
+def test_scripts_tests_and_set_up_files_are_imported_where_they_are_trusted(folder):
+    package = folder / "library"
+    for name in ("__init__", "core", "setup", "__main__", "scripts/__init__", "scripts/run", "test_core", "install"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / f"{name}.py").write_text("")
+    assert surveys.find_place("library", str(folder)).modules == ("library", "library.core")
+    assert len(surveys.find_place("library", str(folder), trust=True).modules) == 8
+
+
+def test_a_folder_with_the_name_of_another_module_is_not_taken_for_it(folder):
+    package = folder / "json"
+    package.mkdir()
+    (package / "__init__.py").write_text("def mine(x):\n    return x\n")
+    (row,) = surveys.survey("./json").rows
+    assert row.verdict == "import-failed" and row.message.startswith("json is the name of another module too")
+
+
+def test_what_a_module_may_raise_or_hide_costs_one_line(folder):
+    package = folder / "odd"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "a_raises.py").write_text("class Gone(BaseException):\n    pass\nraise Gone('away')\n")
+    (package / "b_local.py").write_text(
+        "def make():\n    class Inner:\n        def twice(self, x):\n            return 2 * x\n    return Inner\n\n"
+        "Made = make()\n\ndef good(x):\n    return x\n")
+    (package / "c_strange.py").write_text(
+        "class Strange:\n    @property\n    def __signature__(self):\n        raise RuntimeError('no')\n\n"
+        "    def __call__(self, x):\n        return x\n\ndef good(x):\n    return x\n")
+    rows = [(row.module, row.function, row.verdict) for row in surveys.survey("odd").rows]
+    assert rows[0] == ("odd.a_raises", "", "import-failed")
+    assert ("odd.b_local", "good", "flattens") in rows and ("odd.b_local", "Made.twice", "bug") not in rows
+    assert ("odd.c_strange", "good", "flattens") in rows
+
+
+def test_a_function_that_calls_its_argument_or_returns_a_function_is_no_function_of_numbers(folder):
+    (folder / "other.py").write_text(
+        "import numpy as np\n\ndef apply(f, x):\n    return f(x)\n\ndef passes_on(f, x):\n    return apply(f, x)\n\n"
+        "def size(values):\n    return len(values)\n\ndef passed(values):\n    return size(values)\n\n"
+        "def scaled(k):\n    def inner(x):\n        return k * x\n    return inner\n\n"
+        "def determinant(m):\n    return np.linalg.det(m)\n\ndef named(obj, name):\n    return hasattr(obj, name)\n")
+    rows = {row.function: row for row in surveys.survey("other").rows}
+    assert {row.verdict for row in rows.values()} == {"skipped"}
+    assert rows["passes_on"].message == "takes a function, as a callee shows"
+    assert rows["passed"].message == "takes a container, as a callee shows"
+    assert rows["scaled"].message == "returns no number"
+
+
 def test_the_command_in_a_process_of_its_own(folder):
     environment = {**os.environ, "PYTHONPATH": str(Path(surveys.__file__).parents[3])}
     command = [sys.executable, "-m", "pyflat", "survey", "surveyed.library", "--limit", "2"]

@@ -31,6 +31,7 @@ from pyflat.frontend.builtins import (
     special_methods,
     support,
     ufuncs,
+    vectorized,
 )
 from pyflat.frontend.builtins.methods import method
 from pyflat.frontend.builtins.support import (
@@ -164,7 +165,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     result = handler(s, arguments, node)
     if fn in (float, int, bool) or getattr(fn, "__module__", "") in _PYTHON_MODULES:
         return s.mark_python(result, arguments.positional)
-    return s.mark_numpy(result) if str(getattr(fn, "__module__", "numpy")).startswith("numpy") else result
+    by_numpy = str(getattr(fn, "__module__", "numpy")).startswith("numpy")
+    return s.mark_numpy(result, arguments.positional) if by_numpy else result
 
 
 def _split_call(s: Evaluator, fn: Any, arguments: Arguments, position: int, value: GuardedUnion, node: cst.CSTNode
@@ -204,7 +206,7 @@ _HANDLERS: dict[Any, Handler] = {
     str: sequences.text, repr: sequences.repr_, chr: sequences.chr_,
     format: sequences.format_, ord: sequences.ord_, bin: sequences.in_base(2), oct: sequences.in_base(8),
     hex: sequences.in_base(16), operator.add: sequences.operator_add,
-    object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
+    vectorized.vectorized: vectorized.call, object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
     object.__setattr__: objects.store_plainly, setattr: objects.setattr_, operator.index: arithmetic.index_,
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,

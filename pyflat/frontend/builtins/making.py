@@ -9,6 +9,7 @@ import numpy as np
 
 from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.space import arrays, scalars
+from pyflat.frontend.space.number_classes import may_lack_axes
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import DTYPES, Abstract, Array, Grid, GuardedUnion, Static
 from pyflat.ir.build import const
@@ -49,13 +50,29 @@ def array(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     if isinstance(value, GuardedUnion) and not arrays.is_array(value) and not scalars.is_number_union(value):
         return s.split(value, lambda v: array(s, Given(s, given.title, {**given.named, "a": v}, node), node))
     copies = given.static("copy", True if given.title == "np.array" else None)
+    copies = _COPY_MODES[copies] if isinstance(copies, np._CopyMode) else copies
+    if copies is not None and not copies:
+        _require_no_copy(s, given.title, value, kind, node)
     if copies or isinstance(value, Static) and arrays.is_array(value):
-        return s.mark_numpy(_fresh(s, value, node, kind))
-    return s.mark_numpy(arrays.array(s, value, node, kind))
+        return s.mark_numpy(_fresh(s, value, node, kind), [value])
+    return s.mark_numpy(arrays.array(s, value, node, kind), [value])
+
+
+_COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyMode.NEVER: False}
+
+
+def _require_no_copy(s: Evaluator, title: str, value: Abstract, kind: Kind | None, node: cst.CSTNode) -> None:
+    """copy=False: NumPy raises ValueError for what is no array of that kind."""
+    if may_lack_axes(s, value) or isinstance(value, GuardedUnion):
+        raise s.refuse("flatten/unsupported-expression", f"{title}(..., copy=False) of what NumPy has made", node,
+                       why="it raises for numbers, which pyflat does not tell from arrays without axes",
+                       help="leave copy= out")
+    if not arrays.is_array(value) or kind not in (None, arrays.kind_of(value)):
+        raise s.raised(ValueError, node)
 
 
 def copy(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
-    return s.mark_numpy(_fresh(s, given.value("a"), node, None))
+    return s.mark_numpy(_fresh(s, given.value("a"), node, None), [given.value("a")])
 
 
 def full(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
@@ -178,7 +195,7 @@ def moved(fn: Any) -> Any:
         made = _moved(s, lambda: fn(found, *positional), node)
         if not np.shape(made):
             number: Any = made[()] if isinstance(made, np.ndarray) else made
-            return s.mark_numpy(number)
+            return s.mark_numpy(number, [value])
         if fn is np.broadcast_to:
             return copied_view(s, value, made, node, "np.broadcast_to gives a view that is read only")
         return arrays.new(s, made, node, arrays.kind_of(value))

@@ -19,12 +19,22 @@ from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
+from pyflat.frontend.space.number_classes import may_lack_axes, without_axes
 from pyflat.frontend.space.scalars import const_eval, is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, ListRef, OtherText, Seq, Static, Text
-from pyflat.ir.nodes import Param, Value
+from pyflat.frontend.state.values import (
+    Abstract,
+    Arguments,
+    GuardedUnion,
+    ListRef,
+    OtherText,
+    Seq,
+    Static,
+    Text,
+    WithoutAxes,
+)
 from pyflat.ir.ops import NUMPY_LOOPS
 
 NumpyHandler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]
@@ -64,10 +74,12 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
         given = bind_names(s, _title(fn), parameters, arguments, node)
         two_readings.note_reduction(s, fn, given.title, given.named, node)
         result = handler(s, given, node)
-        if isinstance(result, Value) and fn in _WITHOUT_AXES:
-            s.zero_dimensional.add(result)
+        if fn in _WITHOUT_AXES:
+            return without_axes(s, result, node)
         return result
     _require_size(s, fn, arguments, node)
+    if len(arguments.positional) == _OF_MATRICES.get(fn) and numeric_kind(arguments.positional[0]) is not None:
+        raise s.raised(np.linalg.LinAlgError, node)
     if not any(_has_elements(v) for v in arguments.positional):
         return None
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
@@ -103,6 +115,9 @@ _WITHOUT_AXES: set[Any] = {np.array, np.asarray, np.asanyarray, np.ascontiguousa
 _FILLED: dict[Any, Any] = {np.empty: np.zeros, np.empty_like: np.zeros_like}
 """What is in an empty array is not defined; here it is zeros."""
 _SIZED = {np.arange, np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.full}
+_OF_MATRICES: dict[Any, int] = {np.linalg.solve: 2, np.linalg.lstsq: 2, **{getattr(np.linalg, name): 1 for name in (
+    "det", "slogdet", "inv", "eig", "eigh", "eigvals", "eigvalsh", "svd", "qr", "cholesky")}}
+"""How many arguments they take, the first of which is no number."""
 _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compress"}
 
 
@@ -169,6 +184,9 @@ def _now(s: Evaluator, fn: Any, arguments: Arguments, is_pure: Callable[[Any], b
     if isinstance(result, Static) and any(arrays.is_array(v) and not isinstance(v, Static) and _shares(result.value, f)
                                           for f, v in zip(found, every, strict=True)):
         return None
+    parts = result.value if isinstance(result, Static) and type(result.value) is tuple else ()
+    if any(isinstance(each, np.ndarray) for each in parts):
+        return heap.make_tuple([arrays.local(s, Static(each), found) for each in parts])
     return arrays.local(s, result, found)
 
 
@@ -226,14 +244,25 @@ def about(read: Callable[[tuple[int, ...]], Any]) -> NumpyHandler:
     return handler
 
 
+def inlined(fn: Any) -> NumpyHandler:
+    """A library function of numbers and arrays."""
+
+    def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
+        return s.space.inline(fn, Arguments([], given.named), node)
+
+    return handler
+
+
 def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value = given.value("element")
-    if isinstance(value, GuardedUnion) or isinstance(value, Value) and s.saw_numpy and (
-            value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments):
+    if isinstance(value, GuardedUnion):
+        return s.split(value, lambda each: isscalar(s, Given(s, given.title, {"element": each}, node), node))
+    if may_lack_axes(s, value):
         raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
                        why="it is false for arrays without axes, which pyflat does not tell from numbers",
                        help="use np.ndim(x) == 0")
-    return Static(numeric_kind(value) is not None or isinstance(value, Text | OtherText))
+    number = numeric_kind(value) is not None and not isinstance(value, WithoutAxes)
+    return Static(number or isinstance(value, Text | OtherText))
 
 
 def broadcast_arrays(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -321,7 +350,7 @@ _TABLE: dict[Any, tuple[NumpyHandler, str]] = {
     **dict.fromkeys((np.round, np.around), (formulas.rounded, "a decimals !out")),
     np.clip: (formulas.clip, "a a_min a_max !out min max"),
     np.fmax: (formulas.skipping("ge"), "x1 x2 !out"), np.fmin: (formulas.skipping("le"), "x1 x2 !out"),
-    np.fix: (formulas.fix, "x !out"),
+    np.fix: (formulas.fix, "x !out"), np.modf: (inlined(numpy_library.modf), "x"),
     np.shape: (about(lambda shape: shape), "a"), np.ndim: (about(len), "a"),
     np.size: (about(lambda shape: int(np.prod(shape))), "a !axis"), np.isscalar: (isscalar, "element"),
 }

@@ -20,6 +20,7 @@ from pyflat.frontend.space import (
     growing,
     lane_dicts,
     lane_sets,
+    number_classes,
     ragged,
     scalars,
     texts,
@@ -48,6 +49,7 @@ from pyflat.frontend.state.values import (
     Static,
     Unsigned,
     View,
+    WithoutAxes,
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -446,6 +448,8 @@ def isinstance_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstra
 
 def type_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
+    if isinstance(value, Value | WithoutAxes):
+        return number_classes.class_of(s, value, node)
     cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"type() of {describe(value)}", node)
@@ -467,10 +471,14 @@ def getattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 def hasattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     owner, name = only(s, arguments, node, 2, 2)
     cls = lookup.class_of(owner)
+    if isinstance(name, Value):
+        raise s.raised(TypeError, node)
     if not isinstance(name, Static) or cls is None:
         raise s.refuse("flatten/lane-to-object", "hasattr needs a known object and name", node)
     if not isinstance(name.value, str):
         raise s.raised(TypeError, node)
+    if isinstance(owner, Value | WithoutAxes):
+        return number_classes.has_attribute(s, owner, name.value, node)
     if isinstance(owner, Static):
         s.guards.member(owner.value, name.value)
         return Static(hasattr(owner.value, name.value))

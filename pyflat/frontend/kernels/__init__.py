@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 
+from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
@@ -67,6 +68,10 @@ class Kernel:
                 if op.opcode == "routine" and depends_on_order(op.attr("routine")) for name in arrays_read(op)}
         return frozenset(read & self.models.keys())
 
+    def surroundings(self) -> Surroundings:
+        """Where its loops stand, for `analysis.parallel_loops`."""
+        return Surroundings(self.function, self.lengths())
+
     def lengths(self) -> list[Param]:
         """The parameters that are lengths of axes."""
         found: list[Param] = []
@@ -121,13 +126,13 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
             before = s.state.copy()
             items, edges = s._arm(lambda: calls.run_body(s, frame), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
-            result, kinds, flagged = kernel_results.settle(s, out, before)
+            result, kinds, flags = kernel_results.settle(s, out, before)
     for edge in edges:
         if edge.dead and isinstance(edge.end, Yield):
             edge.end.values = [undefined(kind) for kind in kinds]
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
     ir.label.name = "return"
-    add_flags(ir, s.widths, flagged)
+    add_flags(ir, s.widths, flags)
     s.guards.code(function)
     stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
     return Kernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), captured, s.guards,

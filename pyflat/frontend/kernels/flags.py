@@ -1,14 +1,15 @@
-"""Whether a number that a kernel returns is NumPy's, where that depends on the run.
+"""Which dtype a number has that a kernel returns, where that depends on the run.
 
 `s = 0.0`, then `s += a[i]` in a loop: a float of Python's after no iteration, a NumPy scalar after one. Where such a
-number is returned, a bool goes with it through the nodes that it comes from. So it does where an operation depends on
-the dtype that a number has (`has_dtype`, made by `width_rules.by_dtype`).
+number is returned, a bool goes with it through the nodes that it comes from, or one for each of several dtypes. So it
+does where an operation depends on the dtype that a number has (`has_dtype`, made by `width_rules.by_dtype`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pyflat.frontend.kernels.results import Flag
 from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import (
@@ -34,16 +35,15 @@ ANY = "any"
 """Asked for a dtype: whether the number is NumPy's."""
 
 
-def add_flags(fn: Function, widths: Widths, positions: Sequence[int]) -> None:
-    """Put the bool behind each result at `positions`, in place of what stands there, and what is asked for
-    `has_dtype`."""
+def add_flags(fn: Function, widths: Widths, returned: Sequence[Flag]) -> None:
+    """Put bools among the results where they are `returned`, and what is asked for `has_dtype`."""
     asked = [op for op in all_ops(fn.body) if op.opcode == "has_dtype"]
-    if not positions and not asked:
+    if not returned and not asked:
         return
     flags = _Flags(fn, widths)
     for end in flags.ends_of(fn.label):
-        for position in positions:
-            end.values[position + 1] = flags.of(end.values[position], ANY)
+        for at, number, dtype in returned:
+            end.values[at] = flags.of(end.values[number], dtype or ANY)
     for op in asked:
         flags.answer(op)
 

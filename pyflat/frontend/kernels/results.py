@@ -1,34 +1,62 @@
-"""What a kernel returns: numbers of Python's or NumPy's, arrays, tuples of them; and the memories that it has written.
+"""What a kernel returns: numbers of Python's or NumPy's, arrays, tuples of them, None and strings; and the memories
+that it has written.
 
-The results of the IR are the numbers, then for each array that is no whole one where its parts lie, then the memories,
-so that no store is lost.
+The results of the IR are the leaves of what is returned, then the memories, so that no store is lost. Leaves are the
+numbers, which of its dtypes a number has, where the parts of an array lie that is no whole one, and which of several
+things is returned where paths differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
 
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, IncomingEdge, MemoryRef, Seq, State, Static, Unsigned, View
+from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, lane, numeric_kind
+from pyflat.frontend.state.values import (
+    Abstract,
+    GuardedUnion,
+    IncomingEdge,
+    MemoryRef,
+    Seq,
+    State,
+    Static,
+    Unsigned,
+    View,
+)
 from pyflat.frontend.state.widths import PYTHON, Widths
-from pyflat.ir.nodes import FALSE, FAULT, Exit, Value
-from pyflat.ir.types import BOOL, INT, MEMORY, Kind
+from pyflat.ir.build import const, undefined
+from pyflat.ir.nodes import FALSE, FAULT, Exit, Op, Value
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
+
+ZEROS: dict[Kind, Value] = {BOOL: FALSE, INT: const(0), FLOAT: const(0.0)}
+"""What leaves are that have no meaning on a path."""
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
-    """None."""
+class ConstantResult:
+    """None, a string, or another object that is known, such as a captured array. It has no leaves."""
+
+    value: Any
+
+    def leaves(self) -> int:
+        return 0
 
 
 @dataclass(frozen=True, slots=True)
 class NumberResult:
-    """A number; `dtype` of NumPy's, None: Python's. `flagged`: its second leaf says whether it is NumPy's."""
+    """A number of one of these dtypes of NumPy's, or Python's (None, the last). Its leaves are the number, and for each
+    dtype but the last whether it has this one."""
 
     kind: Kind
-    dtype: str | None
-    flagged: bool = False
+    dtypes: tuple[str | None, ...]
+
+    def leaves(self) -> int:
+        return len(self.dtypes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +69,49 @@ class ArrayResult:
     axes: tuple[int | None, ...] | None
     rank: int
 
+    def leaves(self) -> int:
+        return 0 if self.axes is None else self.rank + 2 * len(self.axes)
+
 
 @dataclass(frozen=True, slots=True)
 class TupleResult:
     cls: type
     items: tuple[Result, ...]
 
+    def leaves(self) -> int:
+        return sum(item.leaves() for item in self.items)
 
-Result = Nothing | NumberResult | ArrayResult | TupleResult
+
+@dataclass(frozen=True, slots=True)
+class ChoiceResult:
+    """One of several, by the path. Its leaves are the number of that one, then those of all."""
+
+    options: tuple[Result, ...]
+
+    def leaves(self) -> int:
+        return 1 + sum(option.leaves() for option in self.options)
 
 
-def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[Result, list[Kind], list[int]]:
-    """The result of a kernel whose ways out are `edges`; each gets its operands. Also at which places a number stands
-    that has a flag behind it, which is to be filled in (`flags`)."""
+Result = ConstantResult | NumberResult | ArrayResult | TupleResult | ChoiceResult
+Flag = tuple[int, int, str | None]
+"""At which place among the results a bool stands that is to be filled in (`flags`), where the number is, and the dtype
+that the bool asks for; None: any of NumPy's."""
+
+
+def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[Result, list[Kind], list[Flag]]:
+    """The result of a kernel whose ways out are `edges`; each gets its operands."""
     live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
     if not live and s.doubtful is not None:
         raise s.doubtful
     assert s.widths is not None
-    values = [e.value or Static(None) for e in live] or [Static(None)]
-    result = _joined(s, s.widths, values)
+    values = [e.value or Static(None) for e in live]
+    joining = _Joining(s, s.widths, live)
+    result = joining.joined(values) if live else ConstantResult(None)
     written = _written(live, before, values)
-    for edge, value in zip(live, values, strict=False):
-        edge.end.values = [*_leaves(value, result), *(lane(edge.state.heap[ref][0]) for ref in written)]
-    return result, [*_kinds(result), *[MEMORY] * len(written)], list(_flagged(result, 0)[0])
+    for edge, leaves in zip(live, joining.leaves, strict=True):
+        memories = [edge.state.heap.get(ref, (undefined(MEMORY),)) for ref in written]
+        edge.end.values = [*leaves, *[lane(contents[0]) for contents in memories]]
+    return result, [*joining.kinds, *[MEMORY] * len(written)], joining.flags
 
 
 def _written(edges: Sequence[IncomingEdge], before: State, values: Sequence[Abstract]) -> list[MemoryRef]:
@@ -79,113 +127,136 @@ def _written(edges: Sequence[IncomingEdge], before: State, values: Sequence[Abst
     return list(found)
 
 
-def _views(value: Abstract) -> list[View]:
-    if isinstance(value, View):
-        return [value]
-    return [view for item in value.items for view in _views(item)] if isinstance(value, Seq) else []
+def _views(value: Abstract) -> Iterator[View]:
+    for each in alternatives(value):
+        if isinstance(each, View):
+            yield each
+        for item in each.items if isinstance(each, Seq) else ():
+            yield from _views(item)
 
 
-def _joined(s: Evaluator, widths: Widths, values: Sequence[Abstract]) -> Result:
-    first = values[0]
-    if any(isinstance(value, Unsigned) for value in values):
-        values = [value.bits if isinstance(value, Unsigned) else value for value in values]
-    kinds = {numeric_kind(value) for value in values}
-    if len(kinds) == 1 and (kind := kinds.pop()) is not None:
-        return _number(s, widths, values, kind)
-    match first:
-        case Static(value=None) if all(isinstance(v, Static) and v.value is None for v in values):
-            return Nothing()
-        case Static(value=tuple()) | Seq() if all(_length(v) == _length(first) for v in values):
-            columns = zip(*[_items(v) for v in values], strict=True)
-            cls = first.cls if isinstance(first, Seq) else type(first.value)
-            return TupleResult(cls, tuple(_joined(s, widths, column) for column in columns))
-        case View() if all(isinstance(v, View) and v.array == first.array for v in values):
-            return _array(s, [v for v in values if isinstance(v, View)])
-    if all(isinstance(each, View) for value in values for each in alternatives(value)):
-        raise s.refuse("flatten/result-kind", "the kernel returns one array on some paths, and another one on others",
-                       why="which array is returned has to be known while flattening",
-                       help="copy into one array on all paths, `out[:] = a`, and return that")
-    raise s.refuse("flatten/result-kind", "the kernel returns " + " or ".join(
-        dict.fromkeys(describe(value) for value in values)), why="a kernel returns numbers, arrays, tuples of them, or "
-        "None, the same on all paths")
+Tree = Abstract | None
+"""What an edge returns, or a part of that: choices by conditions. None: it has no such part."""
 
 
-def _number(s: Evaluator, widths: Widths, values: Sequence[Abstract], kind: Kind) -> NumberResult:
-    width = frozenset().union(*(widths.of(value) if isinstance(value, Value) else PYTHON for value in values))
-    dtypes = width - {None}
-    if len(dtypes) > 1 or "?" in dtypes:
-        raise s.refuse("flatten/result-kind", "the kernel returns numbers of different dtypes on its paths",
-                       help="convert: float(x), np.float32(x)")
-    dtype = next(iter(dtypes), None)
-    return NumberResult(kind, dtype, flagged=dtype is not None and None in width)
+class _Joining:
+    """Joins what the edges return. `leaves` are those of each edge, `kinds` their kinds."""
+
+    def __init__(self, s: Evaluator, widths: Widths, edges: Sequence[IncomingEdge]):
+        self.s, self.widths, self.edges = s, widths, edges
+        self.leaves: list[list[Value]] = [[] for _ in edges]
+        self.kinds: list[Kind] = []
+        self.flags: list[Flag] = []
+        self.captured: dict[int, Any] = {}
+        """Arrays from outside of the function, by identity."""
+
+    def joined(self, trees: Sequence[Tree]) -> Result:
+        found = [each for tree in trees if tree is not None for each in alternatives(tree)]
+        shapes = list(dict.fromkeys(map(self._shape, found)))
+        if len(shapes) == 1:
+            return self._option(shapes[0], trees)
+        self._add([INT], trees, lambda value: [const(shapes.index(self._shape(value)))])
+        return ChoiceResult(tuple(self._option(shape, [self._only(shape, tree) for tree in trees]) for shape in shapes))
+
+    def _shape(self, value: Abstract) -> Any:
+        """The same for values that are one number or array, or tuples of one length."""
+        kind = INT if isinstance(value, Unsigned) else numeric_kind(value)
+        if kind is not None and (not isinstance(value, Static) or is_lane_number(value)):
+            return NumberResult, kind
+        match value:
+            case View():
+                axes = None if value.whole else tuple(each.axis for each in value.stored)
+                return ArrayResult, value.array, axes, len(value.extents)
+            case Seq():
+                return TupleResult, value.cls, len(value.items)
+            case Static(value=tuple() as items):
+                return TupleResult, type(items), len(items)
+            case Static(value=None | str() | bytes() | int() | Enum() as known):
+                return ConstantResult, type(known), known
+            case Static(value=np.ndarray() as known) if any(each.value is known for each in self.s.guards.readings()):
+                self.captured[id(known)] = known
+                return ConstantResult, np.ndarray, id(known)
+        raise self.s.refuse("flatten/result-kind", f"the kernel returns {describe(value)}",
+                            why="a kernel returns numbers, arrays, None, strings that are known, and tuples of them")
+
+    def _only(self, shape: Any, tree: Tree) -> Tree:
+        """The tree without what has another shape."""
+        if isinstance(tree, GuardedUnion):
+            then, orelse = self._only(shape, tree.then), self._only(shape, tree.orelse)
+            return (orelse if then is None else then) if then is None or orelse is None else GuardedUnion(
+                tree.cond, then, orelse)
+        return None if tree is None or self._shape(tree) != shape else tree
+
+    def _option(self, shape: Any, trees: Sequence[Tree]) -> Result:
+        match shape:
+            case (result, kind) if result is NumberResult:
+                return self._number(kind, trees)
+            case (result, array, axes, rank) if result is ArrayResult:
+                made = ArrayResult(array, axes, rank)
+                self._add([INT] * made.leaves(), trees, _bounds if made.leaves() else lambda _: [])
+                return made
+            case (result, cls, length) if result is TupleResult:
+                return TupleResult(cls, tuple(self.joined([_item(tree, at) for tree in trees]) for at in range(length)))
+        return ConstantResult(self.captured[shape[2]] if shape[1] is np.ndarray else shape[2])
+
+    def _number(self, kind: Kind, trees: Sequence[Tree]) -> NumberResult:
+        at = len(self.kinds)
+        self._add([kind], trees, lambda value: [value.bits if isinstance(value, Unsigned) else lane(value)])
+        given = [leaves[at] for leaves, tree in zip(self.leaves, trees, strict=True) if tree is not None]
+        width = frozenset().union(*map(self.widths.of, given)) or PYTHON
+        if "?" in width:
+            raise self.s.refuse("flatten/result-kind", "the kernel returns a number whose dtype is not known",
+                                help="convert: float(x), np.float32(x)")
+        dtypes = (*sorted(dtype for dtype in width if dtype), *([None] if None in width else []))
+        for dtype in dtypes[:-1]:
+            self.flags.append((len(self.kinds), at, None if len(dtypes) == 2 and None in dtypes else dtype))
+            self._add([BOOL], [None] * len(trees), lambda _: [FALSE])
+        return NumberResult(kind, dtypes)
+
+    def _add(self, kinds: Sequence[Kind], trees: Sequence[Tree], parts: Callable[[Abstract], list[Value]]) -> None:
+        """Leaves that are `parts` of what each edge returns."""
+        self.kinds += kinds
+        for edge, leaves, tree in zip(self.edges, self.leaves, trees, strict=True):
+            leaves += [ZEROS[kind] for kind in kinds] if tree is None else self._chosen(edge, tree, parts)
+
+    def _chosen(self, edge: IncomingEdge, tree: Abstract, parts: Callable[[Abstract], list[Value]]) -> list[Value]:
+        if not isinstance(tree, GuardedUnion):
+            return parts(tree)
+        pairs = zip(self._chosen(edge, tree.then, parts), self._chosen(edge, tree.orelse, parts), strict=True)
+        return [then if then is orelse else _select(edge, tree.cond, then, orelse) for then, orelse in pairs]
 
 
-def _flagged(result: Result, at: int) -> tuple[list[int], int]:
-    """The places of numbers with flags, and how many leaves there are up to the end of the result."""
-    match result:
-        case NumberResult():
-            return ([at], at + 2) if result.flagged else ([], at + 1)
-        case TupleResult():
-            found: list[int] = []
-            for item in result.items:
-                more, at = _flagged(item, at)
-                found += more
-            return found, at
-    return [], at + len(_kinds(result))
+def _select(edge: IncomingEdge, cond: Value, then: Value, orelse: Value) -> Value:
+    made = Op("select", (cond, then, orelse), then.kind)
+    edge.block.ops.append(made)
+    return made
 
 
-def _array(s: Evaluator, views: Sequence[View]) -> Result:
-    first = views[0]
-    axes = tuple(each.axis for each in first.stored)
-    if any(tuple(each.axis for each in view.stored) != axes for view in views):
-        raise s.refuse("flatten/result-kind", "the kernel returns different parts of an array on its paths")
-    return ArrayResult(first.array, None if all(map(_is_whole, views)) else axes, len(first.extents))
+def _item(tree: Tree, at: int) -> Tree:
+    """An item of a tuple."""
+    match tree:
+        case GuardedUnion():
+            then, orelse = _item(tree.then, at), _item(tree.orelse, at)
+            assert then is not None
+            assert orelse is not None
+            return GuardedUnion(tree.cond, then, orelse)
+        case Seq():
+            return tree.items[at]
+        case Static():
+            return Static(tree.value[at])
+    return None
 
 
-def _is_whole(view: View) -> bool:
-    return view.whole
-
-
-def _length(value: Abstract) -> int:
-    return len(_items(value)) if isinstance(value, Seq) or isinstance(value, Static) and isinstance(
-        value.value, tuple) else -1
-
-
-def _items(value: Abstract) -> Sequence[Abstract]:
-    if isinstance(value, Seq):
-        return value.items
-    assert isinstance(value, Static)
-    return tuple(map(Static, value.value))
-
-
-def _leaves(value: Abstract, result: Result) -> list[Value]:
-    match result:
-        case NumberResult():
-            value = value.bits if isinstance(value, Unsigned) else value
-            return [lane(value), FALSE] if result.flagged else [lane(value)]
-        case TupleResult():
-            pairs = zip(_items(value), result.items, strict=True)
-            return [leaf for item, inner in pairs for leaf in _leaves(item, inner)]
-        case ArrayResult() if result.axes is not None:
-            assert isinstance(value, View)
-            return [*map(lane, value.extents), *[lane(x) for each in value.stored for x in (each.start, each.step)]]
-    return []
-
-
-def _kinds(result: Result) -> list[Kind]:
-    match result:
-        case NumberResult():
-            return [result.kind, BOOL] if result.flagged else [result.kind]
-        case TupleResult():
-            return [kind for item in result.items for kind in _kinds(item)]
-        case ArrayResult() if result.axes is not None:
-            return [INT] * (result.rank + 2 * len(result.axes))
-    return []
+def _bounds(view: Abstract) -> list[Value]:
+    assert isinstance(view, View)
+    return [*map(lane, view.extents), *[lane(x) for each in view.stored for x in (each.start, each.step)]]
 
 
 def names(result: Result) -> list[str]:
     """The arrays that are returned."""
-    if isinstance(result, TupleResult):
-        return [name for item in result.items for name in names(item)]
-    return [result.array] if isinstance(result, ArrayResult) else []
-
+    match result:
+        case TupleResult(items=parts) | ChoiceResult(options=parts):
+            return [name for part in parts for name in names(part)]
+        case ArrayResult():
+            return [result.array]
+    return []

@@ -29,6 +29,12 @@ def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan:
     return close
 
 
+def modf(x: Any) -> tuple[Any, Any]:
+    x = np.copysign(x, x)  # a float of the type that np.modf chooses
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole
+
+
 def nan_to_num(x: float, nan: float, largest: float, smallest: float) -> float:
     if x != x:
         return nan

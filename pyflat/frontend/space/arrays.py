@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     Seq,
     Static,
     StoreRef,
+    WithoutAxes,
 )
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.ir.nodes import Value
@@ -243,7 +244,7 @@ def array(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None = 
 
 def element(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """A number as an element of an array of this kind."""
-    return s.mark_numpy(cast(s, value, kind, node))
+    return s.mark_numpy(cast(s, value, kind, node), [value])
 
 
 def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
@@ -270,7 +271,7 @@ def local(s: Evaluator, value: Abstract, sources: Iterable[Any] = ()) -> Abstrac
     found = value.value
     require_plain(s, found)
     if found.ndim == 0 and found.dtype in _KINDS:
-        return Static(found[()])
+        return WithoutAxes(found[()])
     shared = any(isinstance(other, np.ndarray) and np.shares_memory(found, other) for other in sources)
     if shared or found.dtype not in _KINDS or found.size > MAX_LENGTH:
         return value
@@ -292,7 +293,7 @@ def apply(s: Evaluator, use: Callable[..., Abstract], operands: Sequence[Abstrac
     made = filled(columns[0].shape, [use(*row) for row in zip(*[c.flat for c in columns], strict=True)])
     if not made.shape:
         found: Abstract = made[()]
-        return s.mark_numpy(found)
+        return s.mark_numpy(found, operands)
     return new(s, made, node, kind or (None if made.size else _kind_of_none(operands)))
 
 

@@ -56,9 +56,9 @@ class Layout:
         return sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
 
     def view(self, memory: np.ndarray[Any, Any], start: int) -> np.ndarray[Any, Any]:
-        """The array of this layout whose first element is `memory[start]`."""
-        strides = [s * memory.itemsize for s in self.strides]
-        return np.lib.stride_tricks.as_strided(memory[start:], self.shape, strides)
+        """The array of this layout whose first element is `memory[start]`; ValueError if it is not inside of it."""
+        size = memory.itemsize
+        return np.ndarray(self.shape, memory.dtype, memory, start * size, [stride * size for stride in self.strides])
 
 
 def layout_of(whole: np.ndarray[Any, Any]) -> Layout:
@@ -116,7 +116,8 @@ def _trial(function: str, left: Layout, right: Layout, seed: int, apart: int | N
         if seed % 8 == 7:  # all products underflow to -0.0
             memories = [abs(memories[0]), -abs(memories[1])]
         if seed % 8 == 5:  # all products are -0.0
-            memories = [0.0 * abs(memories[0]), -1.0 - abs(memories[1])][::1 if seed % 16 == 5 else -1]
+            zeros = 0 if seed % 16 == 5 else 1
+            memories[zeros], memories[1 - zeros] = 0.0 * abs(memories[zeros]), -1.0 - abs(memories[1 - zeros])
         starts = -low, -other_low
     else:
         first = min(low, apart + other_low)

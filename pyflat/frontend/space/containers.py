@@ -203,6 +203,8 @@ def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[A
 def _static_items(s: Evaluator, known: Any, node: cst.CSTNode | None) -> Sequence[Abstract] | Iterator[Abstract]:
     if isinstance(known, range):
         return (Static(i) for i in known)
+    if isinstance(known, np.ndarray) and known.ndim == 0:
+        raise s.raised(TypeError, node)
     if isinstance(known, _ITERABLES):
         return [s.space.wrap(v) for v in list(known)]
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(Static(known))}", node)
@@ -221,6 +223,8 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
             return heap.contents(s, value, node)
         case Scratch() if type(value.value) is list and node is not None:
             return tuple(s.space.scratch_item(value, Static(k), node) for k in range(len(value.value)))
+        case Static(np.ndarray(ndim=0)):
+            return None
         case Static() if isinstance(value.value, tuple | list | range | np.ndarray | str):
             return tuple(_static_items(s, value.value, node))
     return None

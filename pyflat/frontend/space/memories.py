@@ -283,9 +283,9 @@ def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Val
     if kind is BOOL:
         return lane(s.space.truth(value))
     if kind is FLOAT:
-        number = scalars.as_float(s, value)
-        same = isinstance(value, Value) and widths_of(s).of(value) == {dtype}
-        return number if dtype == "f8" or same else s.build.op("rounded", number, dtype=dtype)
+        if dtype == "f8" or isinstance(value, Value) and widths_of(s).of(value) == {dtype}:
+            return scalars.as_float(s, value)
+        return width_rules.as_float32(s, widths_of(s), value)
     if isinstance(value, Static) and not -(2**63) <= value.value <= INT_MAX:
         raise s.fault("OverflowError", "a number leaves int64", node)
     number = scalars.to_kind(s, lane(value), INT)

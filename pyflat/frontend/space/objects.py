@@ -18,7 +18,7 @@ import numpy as np
 
 from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
-from pyflat.frontend.space import arrays, complex_numbers, memories, scratch
+from pyflat.frontend.space import arrays, complex_numbers, memories, number_classes, scratch
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval, known_number
 from pyflat.frontend.state import heap, lookup
@@ -44,6 +44,7 @@ from pyflat.frontend.state.values import (
     Text,
     Unsigned,
     View,
+    WithoutAxes,
 )
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
@@ -78,7 +79,9 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
                 owner, lambda v: attribute(s, v, name, node))
         case GuardedUnion():
             return s.split(owner, lambda v: attribute(s, v, name, node))
-        case Value() | Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
+        case Value() | WithoutAxes() if name == "__class__":
+            return number_classes.class_of(s, owner, node)
+        case Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
             return Static(lookup.class_of(owner))
         case Array():
             return arrays.attribute(owner, name)
@@ -329,6 +332,8 @@ def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode
     match value:
         case GuardedUnion():
             return s.split(value, lambda v: isinstance_of(s, v, classes, node))
+        case Value() | WithoutAxes():
+            return number_classes.is_instance(s, value, classes, node)
         case Static():
             return const_eval(s, lambda: isinstance(value.value, dates.with_compiled(classes)))
     cls = lookup.class_of(value)

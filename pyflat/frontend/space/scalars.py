@@ -96,6 +96,9 @@ def as_float(s: Evaluator, value: Abstract) -> Value:
     """A number as a float lane, as float() or an arithmetic operator would convert it."""
     if isinstance(value, Value) and value.kind is FLOAT:
         return value
+    known = value.value if type(value) is Static else None
+    if type(known) is float or type(known) is int and abs(known) <= EXACT_INT:
+        return const(float(known))
     value = plain_number(value)
     if isinstance(value, Unsigned):
         return unsigned.as_float(s, value)

@@ -332,6 +332,19 @@ def python(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
     return widths.mark(s.build.op("select", const(False), value, value), PYTHON)
 
 
+def as_float32(s: Evaluator, widths: Widths, value: Abstract) -> Value:
+    """A number as NumPy converts it to float32: an int of 64 bits at once, Python's by way of a float64."""
+    number, width = lane(value), _width(widths, value)
+    if number.kind is FLOAT:
+        return s.build.op("rounded", number, dtype="f4")
+    if number.kind is BOOL or not width & {"i8", "u8", "?"}:
+        return s.build.op("rounded", s.build.op("to_float", number), dtype="f4")
+    if width & {None, "?"}:
+        far = s.build.op("or", s.build.op("lt", number, const(-2**53)), s.build.op("gt", number, const(2**53)))
+        heap.suspect_if(s, far, "an int beyond 53 bits that may be Python's or NumPy's", s.frame.captured.tree)
+    return s.build.op("rounded", number, dtype="f4")
+
+
 def as_dtype(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
     """`np.float32(x)` and the like: NumPy's cast of a number."""
     number = lane(value)
@@ -339,11 +352,11 @@ def as_dtype(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value
     if kind is BOOL:
         made: Any = s.space.truth(number)
         return widths.mark(s.build.op("select", const(True), made, made), frozenset({dtype}))
+    if dtype == "f4":
+        return widths.mark(as_float32(s, widths, value), frozenset({dtype}))
     if kind is FLOAT:
         number = number if number.kind is FLOAT else s.build.op("to_float", number)
-        made = s.build.op("rounded", number, dtype=dtype) if dtype == "f4" else s.build.op(
-            "select", const(True), number, number)
-        return widths.mark(made, frozenset({dtype}))
+        return widths.mark(s.build.op("select", const(True), number, number), frozenset({dtype}))
     if number.kind is not INT:
         number = s.build.op("to_int", number)
     made = s.build.op("select", const(True), number, number) if dtype == "i8" else s.build.op(

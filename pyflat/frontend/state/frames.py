@@ -111,11 +111,11 @@ class Frame:
     """The loop that the frame runs as (`syntax.recursive_calls`)."""
     origins: dict[int, Origin] = field(default_factory=dict)
     """By the identity of nodes, which the captured tree keeps."""
+    identity: Any = field(init=False)
+    """What recursion is judged by: the function, or the text of a closure."""
 
-    @property
-    def identity(self) -> Any:
-        """What recursion is judged by: the function, or the text of a closure."""
-        return self.captured.tree if isinstance(self.function, Closure) else self.function
+    def __post_init__(self) -> None:
+        self.identity = self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(eq=False)
@@ -235,6 +235,9 @@ class Evaluator:
     in_cache = 0
     """Cached functions that are being called."""
 
+    joins_have_no_arrays = False
+    """The class of a joined number was asked for, while no array without axes was known."""
+
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
                  reuse: bool = True):
         self.floats = floats
@@ -306,11 +309,13 @@ class Evaluator:
             self.frozen.add(each)
             self.shared.add(each)
 
-    def mark_numpy(self, value: Abstract) -> Abstract:
-        """A NumPy function has made this value."""
+    def mark_numpy(self, value: Abstract, given: Sequence[Abstract] = ()) -> Abstract:
+        """A NumPy function has made this value; one of `given`, which it returns as it is, stays what it was."""
         if isinstance(value, Value):
             if self.widths is not None:
                 return self.widths.as_numpy(self.build, value)
+            if value not in self.numpy_values and any(value is each for each in given):
+                value = self.build.op("select", FALSE, value, value)
             self.numpy_values.add(value)
         return value
 
@@ -575,9 +580,8 @@ class Evaluator:
             self.name_value(value.imag, f"{name}_imag", None)
         if isinstance(value, Unsigned):
             self.name_value(value.bits, name, statement)
-        if isinstance(value, Op | Param):
-            origin = None if statement is None else Origin(self.span(statement), statement, self.frame.ident)
-            self.give_name(value, name, origin)
+        if isinstance(value, (Op, Param)):  # a union is made anew each time
+            self.give_name(value, name, None if statement is None else self.origin(statement))
         return value
 
     def give_name(self, value: Op | Param, name: str, statement: Origin | None) -> None:

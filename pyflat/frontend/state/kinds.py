@@ -163,10 +163,12 @@ def _found(cls: type, name: str) -> object:
 def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
     """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
     operators."""
-    if not isinstance(value, Static) or not isinstance(value.value, int | float | np.int64 | np.bool_):
+    if not isinstance(value, Static):
         return value
     if type(value.value) in _EXACT:
         return Static(value.value.item()) if numpy and isinstance(value.value, np.generic) else value
+    if not isinstance(value.value, int | float | np.int64 | np.bool_):
+        return value
     base = int if isinstance(value.value, int) else float
     cls = type(value.value)
     if changed_operator(cls, base) is not None:

@@ -103,14 +103,15 @@ class Joiner:
             else:
                 names[name] = old
         heap = self._heap(before)
-        heap.update(self.made)
+        if self.made:
+            heap.update(self.made)
         return State(names, heap)
 
     def _heap(self, before: State) -> WeakKeyDictionary[Ref, Contents]:
         heap: WeakKeyDictionary[Ref, Contents] = WeakKeyDictionary()
         self._same_form()
         for edge in self.edges:
-            for ref in list(edge.state.heap):
+            for ref in list(edge.state.heap) if edge.state.heap else ():
                 if ref not in heap:
                     contents = [e.state.heap.get(ref) for e in self.edges]
                     heap[ref] = self._contents(ref, contents, before.heap.get(ref))

@@ -52,6 +52,11 @@ class Static:
 
 
 @dataclass(eq=False, slots=True)
+class WithoutAxes(Static):
+    """A known number that is an array without axes in Python."""
+
+
+@dataclass(eq=False, slots=True)
 class Complex:
     """Each part is a lane of kind float, or a known float."""
 

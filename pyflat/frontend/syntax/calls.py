@@ -12,9 +12,10 @@ import numpy as np
 
 from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins
+from pyflat.frontend.builtins import vectorized
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, enums, objects, scratch
+from pyflat.frontend.space import containers, enums, number_classes, objects, scratch
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator, Frame, Scope
@@ -47,6 +48,7 @@ from pyflat.frontend.syntax import (
     scopes,
     stacked_calls,
 )
+from pyflat.ir.nodes import Value
 from pyflat.ir.opaque_calls import Call
 
 MAX_DEPTH = 150
@@ -178,6 +180,11 @@ def see_through(function: Any, *, caches: bool = True) -> Any:
 
 
 def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    if isinstance(function, np.vectorize):
+        return call(s, vectorized.known(s, function, node), arguments, node)
+    if any(function is each for each in _SETTINGS):
+        raise s.refuse("flatten/effect", f"np.{function.__name__} changes how NumPy works for the code after it", node,
+                       help="leave it out, or use `with np.errstate(...)` around the call of the twin")
     handled = builtins.function(s, function, arguments, node)
     if handled is not None:
         return handled
@@ -232,6 +239,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
 
 
+_SETTINGS = (np.seterr, np.seterrcall, np.setbufsize)
 _OUTPUT = (print, open, input)
 
 
@@ -258,7 +266,7 @@ def _dispatched(s: Evaluator, function: Any, arguments: Arguments, node: cst.CST
     first, *rest = arguments.positional
     if isinstance(first, GuardedUnion):
         return s.split(first, lambda one: _dispatched(s, function, Arguments([one, *rest], arguments.named), node))
-    cls = lookup.class_of(first)
+    cls = number_classes.class_of(s, first, node).value if isinstance(first, Value) else lookup.class_of(first)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(first)} is not known", node)
     s.guards.varies("the registry of a singledispatch function")
@@ -273,6 +281,8 @@ def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode
     if pure and arguments.all_static() and builtins.are_values(s, arguments):
         args, named = arguments.values()
         return const_eval(s, lambda: cls(*args, **named))
+    if cls is np.vectorize:
+        return vectorized.make(s, arguments, node)
     if cls is functools.partial:
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):  # with lanes in it: only good for raising

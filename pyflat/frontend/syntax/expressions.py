@@ -260,7 +260,7 @@ _SIGNS = {cst.Minus: "neg", cst.Plus: "pos"}
 def _binary(s: Evaluator, node: cst.BinaryOperation) -> Abstract:
     left, opcode = operand(s, node.left, node.right), BINARY[type(node.operator)]
     right = operand(s, node.right)
-    if isinstance(left, View | Pending) or isinstance(right, View | Pending):
+    if s.widths is not None and (isinstance(left, View | Pending) or isinstance(right, View | Pending)):
         made: Abstract = whole_arrays.binary(s, opcode, left, right, node)
         return made
     return s.space.binary(opcode, left, right, node)
@@ -270,7 +270,7 @@ def _unary(s: Evaluator, node: cst.UnaryOperation) -> Abstract:
     if isinstance(node.operator, cst.Not):
         return scalars.negate(s, evaluate(s, node.expression))
     value, opcode = operand(s, node.expression), _SIGNS.get(type(node.operator), "invert")
-    if isinstance(value, View | Pending):
+    if s.widths is not None and isinstance(value, View | Pending):
         return whole_arrays.unary(s, opcode, value, node)
     return s.space.unary(opcode, value, node)
 
@@ -364,7 +364,7 @@ def _comparison(s: Evaluator, node: cst.Comparison) -> Abstract:
     if len(node.comparisons) == 1 and type(first.operator) in _COMPARE:
         left = operand(s, node.left, first.comparator)
         right = operand(s, first.comparator)
-        if isinstance(left, View | Pending) or isinstance(right, View | Pending):
+        if s.widths is not None and (isinstance(left, View | Pending) or isinstance(right, View | Pending)):
             return whole_arrays.compare(s, _COMPARE[type(first.operator)], left, right, node)
         return compare(s, first.operator, left, right, node)
     return _chain(s, node, evaluate(s, node.left), 0)

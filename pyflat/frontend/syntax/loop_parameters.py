@@ -14,7 +14,7 @@ import numpy as np
 from pyflat.frontend.space import complex_numbers, growing, scalars, unsigned
 from pyflat.frontend.state import aliasing, templates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, lane, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -38,12 +38,12 @@ from pyflat.frontend.syntax import loop_shapes
 from pyflat.frontend.syntax.loop_shapes import (
     ArrayShape,
     ComplexShape,
-    IntOrFloat,
     Later,
     NoShape,
     Number,
     ObjectShape,
     OneOf,
+    OneOfKinds,
     Shape,
     TextShape,
     TupleShape,
@@ -74,7 +74,7 @@ class Maker:
                 found = self.parameter(start, shape.kind, name)
                 assert isinstance(found, Param) and self.s.widths is not None
                 return self.s.widths.mark(found, shape.width)
-            case IntOrFloat():
+            case OneOfKinds():
                 return _mixed_parameter(self.s, start, name, self.pairs, shape)
             case UnsignedShape():
                 bits = Param(INT, name)
@@ -144,7 +144,7 @@ class Maker:
             chosen = GuardedUnion(param, value, chosen)
         return chosen
 
-    def complex_parameter(self, start: Abstract, number: Kind | IntOrFloat | None, name: str) -> Abstract:
+    def complex_parameter(self, start: Abstract, number: Kind | OneOfKinds | None, name: str) -> Abstract:
         """Two floats; where it may also be a number of the shape `number`: which of the two it is, and that number."""
         tag = Param(BOOL, "")
         if number is not None:
@@ -158,25 +158,27 @@ class Maker:
         return GuardedUnion(tag, Complex(*params), self.parameter(zero(number) if rest is None else rest, number, name))
 
 
-def _mixed_parameter(s: Evaluator, start: Abstract, name: str, pairs: list[tuple[Param, Value]], shape: IntOrFloat
+def _mixed_parameter(s: Evaluator, start: Abstract, name: str, pairs: list[tuple[Param, Value]], shape: OneOfKinds
                      ) -> Abstract:
-    params = [Param(BOOL, ""), Param(INT, name), Param(FLOAT, name)]
+    tags, numbers = [Param(BOOL, "") for _ in shape.kinds[1:]], [Param(kind, name) for kind in shape.kinds]
     if s.widths is not None:
-        s.widths.mark(params[1], shape.whole)
-        s.widths.mark(params[2], shape.real)
-    pairs += zip(params, _mixed_parts(s, start), strict=True)
-    return GuardedUnion(params[0], params[1], params[2])
+        for number in numbers:
+            s.widths.mark(number, shape.real if number.kind is FLOAT else shape.whole)
+    pairs += zip([*tags, *numbers], _mixed_parts(s, start, shape.kinds), strict=True)
+    chosen: Abstract = numbers[-1]
+    for tag, number in zip(reversed(tags), reversed(numbers[:-1]), strict=True):
+        chosen = GuardedUnion(tag, number, chosen)
+    return chosen
 
 
-def _mixed_parts(s: Evaluator, value: Abstract) -> tuple[Value, Value, Value]:
-    """(is an int, the int, the float); the part that does not hold is zero."""
+def _mixed_parts(s: Evaluator, value: Abstract, kinds: Sequence[Kind]) -> list[Value]:
+    """Whether it is of each kind but the last, and a number of each kind; those of others are zero."""
     if isinstance(value, GuardedUnion):
-        edges = zip(_mixed_parts(s, value.then), _mixed_parts(s, value.orelse), strict=True)
-        is_int, whole, real = (s.build.op("select", value.cond, a, b) for a, b in edges)
-        return is_int, whole, real
-    if numeric_kind(value) is FLOAT:
-        return const(False), const(0), lane(value)
-    return const(True), scalars.to_kind(s, lane(value), INT), const(0.0)
+        edges = zip(_mixed_parts(s, value.then, kinds), _mixed_parts(s, value.orelse, kinds), strict=True)
+        return [s.build.op("select", value.cond, a, b) for a, b in edges]
+    own = numeric_kind(value)
+    numbers = [scalars.to_kind(s, lane(value), kind) if kind is own else lane(zero(kind)) for kind in kinds]
+    return [*[const(kind is own) for kind in kinds[:-1]], *numbers]
 
 
 class BackEdge:
@@ -216,9 +218,10 @@ class BackEdge:
                     self.carry(slot, item)
             case Complex() | GuardedUnion(then=Complex()):
                 self.carry_complex(param, value)
-            case GuardedUnion() if isinstance(param.orelse, Param) and isinstance(param.then, Param):
+            case GuardedUnion() if all(isinstance(number, Param) for number in alternatives(param)):
+                kinds = [lane(number).kind for number in alternatives(param)]
                 with self.s.build.detached() as items:
-                    self.operands += _mixed_parts(self.s, value)
+                    self.operands += _mixed_parts(self.s, value, kinds)
                 _add_to_block(self.edge.block, items)
             case GuardedUnion():
                 number, _ = loop_shapes.number_and_other(value)

@@ -47,7 +47,7 @@ from pyflat.frontend.state.values import (
 from pyflat.frontend.state.widths import PYTHON, Width
 from pyflat.ir.build import const
 from pyflat.ir.nodes import FALSE, Value
-from pyflat.ir.types import BOOL, INT, MEMORY, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 
 MAX_CONSTANTS = 8
 """The most objects among which a variable of a loop that stays one may change."""
@@ -61,10 +61,15 @@ class Number:
     width: Width
 
 
-@dataclass(frozen=True, slots=True)
-class IntOrFloat:
-    """An int in some iterations and a float in others: both, and which; in a kernel also what each may be."""
+KINDS = (BOOL, INT, FLOAT)
 
+
+@dataclass(frozen=True, slots=True)
+class OneOfKinds:
+    """A number of one kind in some iterations and of another in others: a number of each of `kinds`, in the order of
+    `KINDS`, and which it is; in a kernel also what an int and a float may be."""
+
+    kinds: tuple[Kind, ...]
     whole: Width = PYTHON
     real: Width = PYTHON
 
@@ -73,7 +78,7 @@ class IntOrFloat:
 class ComplexShape:
     """A complex number; with `number`, one that is a real number of this shape in some iterations."""
 
-    number: Kind | IntOrFloat | None = None
+    number: Kind | OneOfKinds | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ class NoShape:
     error: FlattenError
 
 
-Shape = (Kind | Number | IntOrFloat | ComplexShape | UnsignedShape | TupleShape | ObjectShape | ArrayShape | Later
+Shape = (Kind | Number | OneOfKinds | ComplexShape | UnsignedShape | TupleShape | ObjectShape | ArrayShape | Later
          | OneOf | TextShape | NoShape)
 """A number has its kind for a shape."""
 
@@ -155,7 +160,9 @@ def zero(shape: Shape) -> Abstract:
             return Static({"b": False, "i8": 0, "f8": 0.0}[shape.value])
         case Number():
             return zero(shape.kind)
-        case IntOrFloat() | UnsignedShape():
+        case OneOfKinds():
+            return zero(shape.kinds[0])
+        case UnsignedShape():
             return Static(0)
         case ComplexShape():
             return Static(0j)
@@ -316,7 +323,7 @@ class Shapes:
             case ArrayShape(), ArrayShape():
                 what = f"the array {self.name!r} changes its shape or dtype in a loop that cannot be unrolled"
                 raise self.s.refuse("flatten/mixed-join", what, self.node, help="write np.zeros(3) or 0.0 for floats")
-            case (Number() | IntOrFloat()), (Number() | IntOrFloat()):
+            case (Number() | OneOfKinds()), (Number() | OneOfKinds()):
                 return self._numbers(a, b)
             case UnsignedShape(), UnsignedShape():
                 return UnsignedShape(a.exact and b.exact, a.width | b.width)
@@ -327,10 +334,10 @@ class Shapes:
                 return replace(known, width=known.width | number.width)
             case ComplexShape(), ComplexShape():
                 return ComplexShape(self._number(a.number, b.number))
-            case (ComplexShape(number=number), (Kind() | IntOrFloat()) as other) | (
-                    (Kind() | IntOrFloat()) as other, ComplexShape(number=number)):
+            case (ComplexShape(number=number), (Kind() | OneOfKinds()) as other) | (
+                    (Kind() | OneOfKinds()) as other, ComplexShape(number=number)):
                 return ComplexShape(self._number(number, other))
-            case Kind() | IntOrFloat(), Kind() | IntOrFloat():
+            case Kind() | OneOfKinds(), Kind() | OneOfKinds():
                 return self._number(a, b) or b
             case TupleShape(), TupleShape() if a.cls is b.cls and len(a.items) == len(b.items):
                 return TupleShape(a.cls, tuple(map(self.join, a.items, b.items)))
@@ -352,21 +359,33 @@ class Shapes:
         count = self.of(Static(0), State({}, WeakKeyDictionary()))
         return ObjectShape(list, (TupleShape(Cells, (count, *[each] * most)),), None, a.frozen or b.frozen)
 
-    def _numbers(self, a: Number | IntOrFloat, b: Number | IntOrFloat) -> Number | IntOrFloat:
+    def _numbers(self, a: Number | OneOfKinds, b: Number | OneOfKinds) -> Number | OneOfKinds:
         """The shape of numbers of a kernel."""
         if isinstance(a, Number) and isinstance(b, Number) and a.kind is b.kind:
             return Number(a.kind, a.width | b.width)
-        if BOOL in (getattr(a, "kind", None), getattr(b, "kind", None)):
+        if self.s.widths is not None and BOOL in (getattr(a, "kind", None), getattr(b, "kind", None)):
             raise self.refuse("is a bool in some iterations and another number in others")
         whole, real = zip(_parts_of_number(a), _parts_of_number(b), strict=True)
-        return IntOrFloat(frozenset().union(*whole) or PYTHON, frozenset().union(*real) or PYTHON)
+        return OneOfKinds(_kinds(a, b), frozenset().union(*whole) or PYTHON, frozenset().union(*real) or PYTHON)
 
-    def _number(self, a: Kind | IntOrFloat | None, b: Kind | IntOrFloat | None) -> Kind | IntOrFloat | None:
+    def _number(self, a: Kind | OneOfKinds | None, b: Kind | OneOfKinds | None) -> Kind | OneOfKinds | None:
         if a is None or b is None or a == b:
             return a or b
-        if {a, b} == {BOOL, INT}:
-            raise self.refuse("is a bool in some iterations and an int in others", help="make it int(...) everywhere")
-        return IntOrFloat()
+        return OneOfKinds(_kinds(a, b))
+
+
+def _kinds(*shapes: Kind | Number | OneOfKinds) -> tuple[Kind, ...]:
+    """All that one of them may be."""
+    found: set[Kind] = set()
+    for shape in shapes:
+        match shape:
+            case Kind():
+                found.add(shape)
+            case Number():
+                found.add(shape.kind)
+            case OneOfKinds():
+                found.update(shape.kinds)
+    return tuple(kind for kind in KINDS if kind in found)
 
 
 def _alike(a: ObjectShape, b: ObjectShape) -> bool:
@@ -395,9 +414,9 @@ def in_places(items: list[Abstract], shape: ObjectShape) -> list[Abstract]:
     return [Seq(Cells, tuple(row))]
 
 
-def _parts_of_number(shape: Number | IntOrFloat) -> tuple[Width, Width]:
+def _parts_of_number(shape: Number | OneOfKinds) -> tuple[Width, Width]:
     """What the int and the float may be."""
-    if isinstance(shape, IntOrFloat):
+    if isinstance(shape, OneOfKinds):
         return shape.whole, shape.real
     return (shape.width, frozenset()) if shape.kind is INT else (frozenset(), shape.width)
 

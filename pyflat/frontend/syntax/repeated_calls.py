@@ -44,10 +44,10 @@ from pyflat.frontend.state.values import (
     Unsigned,
 )
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.nodes import Block, Const, Item, Label, Node, Op, Origin, Param, Value
+from pyflat.ir.nodes import Block, Const, Item, Label, Op, Origin, Param, Value
 
 Marks = tuple[bool, bool, bool]
-Piece = list[Op] | Node
+Piece = list[Op] | Item
 _HIDDEN = re.compile(r"(range|fold) (\d+)")
 _KNOWN = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 """Objects of which evaluating twice gives the same one."""
@@ -222,8 +222,11 @@ class Evaluation:
 
 
 def _pieces(items: Sequence[Item]) -> list[Piece]:
-    """The list as it is: what comes behind it goes to its last block."""
-    return [list(item.ops) if isinstance(item, Block) else item for item in items]
+    """The list as it is: what stands before it goes to its first block, what comes behind it to its last one."""
+    first, last = items[0], items[-1]
+    assert isinstance(first, Block)
+    assert isinstance(last, Block)
+    return [list(first.ops)] if first is last else [list(first.ops), *items[1:-1], list(last.ops)]
 
 
 class _Result:
@@ -300,8 +303,8 @@ class _Copy(Copier, Translation):
         """Append the copy; the value of the call."""
         s, found = self.s, self.found
         for piece in found.pieces:
-            if isinstance(piece, list):
-                for op in piece:
+            if isinstance(piece, list | Block):
+                for op in piece if isinstance(piece, list) else piece.ops:
                     s.build.append(self.op(op))
             else:
                 s.build.node(self.node(piece))

@@ -42,7 +42,7 @@ class Stacked:
 def plan(frame: Frame) -> int:
     """How many calls of itself a function has; 0 where one is in a loop, or its name means more than calls."""
     tree = frame.captured.tree
-    if isinstance(tree, cst.Lambda) or frame.has_closures:
+    if isinstance(tree, cst.Lambda) or frame.has_closures or not frame.captured.may_mention(tree.name.value):
         return 0
     calls = _Calls(tree.name.value)
     tree.body.visit(calls)

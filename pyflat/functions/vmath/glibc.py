@@ -68,11 +68,6 @@ def tested(m: Machine, high: Number, low: Number, error: Number, unit: Number) -
     return up, (up < down) | (down < up)  # of nan there is no doubt
 
 
-def rounded_in_ulps(m: Machine, high: Number, low: Number, error: float) -> Told:
-    """The same for an error of so many times ULP that counts in units of the high part's last place."""
-    return tested(m, high, low, error, m.floats(m.bits(high) & m.format.exponent_mask))
-
-
 # --- powers with a small literal exponent
 
 _SMALL = 2.0**140
@@ -81,17 +76,29 @@ _OF_POWER = 0.0145 * ULP
 """Of powers from 1 / _SMALL to _SMALL: 0.509 ulp, and the logarithm's error of 2**-68 times 97."""
 
 
-def _unless(m: Machine, high: Number, result: Told) -> Told:
-    """A power's result, doubtful where it is large or small."""
+def _unless(m: Machine, first: Number, result: Told) -> Told:
+    """A power's result, doubtful where it is large or small; `first` is some value of it."""
     power, doubtful = result
-    size = m.abs(high)
+    size = m.abs(first)
     return power, doubtful | (size > _SMALL) | (size < 1.0 / _SMALL)
 
 
+def _beside(m: Machine, high: Number, rest: Number, scale: Number = 1.0) -> Told:
+    """The power that is high + rest / scale, to some 2**-102 of itself, where `high` is that sum rounded."""
+    return high, near_middle(m, m.abs(high), rest, scale, _OF_POWER + _TINY)
+
+
+def near_middle(m: Machine, size: Number, rest: Number, scale: Number, error: float) -> Number:
+    """Whether a number that is at most `error` units away from size + |rest / scale| may round to another one than
+    `size`. The unit is the last place of the next number below, times 1 / ULP: under a power of two the middle is half
+    as far away as above."""
+    unit = m.floats((m.bits(size) - 1) & m.format.exponent_mask)
+    return m.abs(rest) > unit * scale * (0.5 * ULP - error)
+
+
 def _of_sum(m: Machine, high: Number, low: Number) -> Told:
-    """The power that is this sum, to some 2**-102 of itself. Its parts are brought in order first: the unit of the
-    bound is that of the high part."""
-    return _unless(m, high, rounded_in_ulps(m, *quick_sum(high, low), _OF_POWER + _TINY))
+    """The power that is this sum, to some 2**-102 of itself."""
+    return _unless(m, high, _beside(m, *quick_sum(high, low)))
 
 
 def _of_zero(m: Machine, x: Number, value: Number, result: Told) -> Told:
@@ -104,7 +111,8 @@ def _of_zero(m: Machine, x: Number, value: Number, result: Told) -> Told:
 def square(m: Machine, x: Number) -> Told:
     """pow(x, 2.0)."""
     high, low = exact_product(m, x, x)
-    return _of_zero(m, x, 0.0, _unless(m, high, rounded_in_ulps(m, high, low, _OF_POWER)))
+    power, doubtful = _unless(m, high, _beside(m, high, low))
+    return power, doubtful & ~m.equal(x, 0.0)
 
 
 def cube(m: Machine, x: Number) -> Told:
@@ -135,7 +143,7 @@ def fifth(m: Machine, x: Number) -> Told:
 def root(m: Machine, x: Number) -> Told:
     """pow(x, 0.5)."""
     high = m.sqrt(x)
-    power, doubtful = _of_zero(m, x, 0.0, _of_sum(m, high, m.fma(-high, high, x) * (0.5 / high)))
+    power, doubtful = _of_zero(m, x, 0.0, _unless(m, high, _beside(m, high, m.fma(-high, high, x), high + high)))
     return power, doubtful | m.equal(x, -math.inf)
 
 

@@ -85,6 +85,7 @@ def survey(
     limit: int | None = None,
     timeout: float = 5.0,
     prove: float | None = None,
+    trust: bool = False,
     on_row: Callable[[Row], None] | None = None,
 ) -> Survey:
     """Try to flatten what looks like a function of numbers in a file, folder, module or installed package: functions,
@@ -93,6 +94,7 @@ def survey(
     limit    how many kernels are tried at most
     timeout  seconds of processor time for one function
     prove    seconds for z3 to prove the flat form of each function that flattens (`pyflat.inspection.prove`)
+    trust    tests, scripts and set-up files are imported too, and imported code may start programs and use the network
     on_row   is called with each row as it is known
 
     Raises NoPlaceError, a ValueError, where `spec` names nothing; ImportError where z3 is wanted and missing.
@@ -100,8 +102,8 @@ def survey(
     if prove is not None:
         require("z3", "prove=")
     working = os.getcwd()
-    place = find_place(spec, working)
-    work = _Work(place, [*place.path, *sys.path], limit, timeout, prove, on_row)
+    place = find_place(spec, working, trust=trust)
+    work = _Work(place, [*place.path, *sys.path], limit, timeout, prove, trust, on_row)
     modules = list(place.modules)
     while modules and not work.full:
         at = work.run(modules)
@@ -116,13 +118,14 @@ class _Work:
 
     def __init__(
         self, place: Place, path: list[str], limit: int | None, timeout: float, prove: float | None,
-        on_row: Callable[[Row], None] | None
+        trust: bool, on_row: Callable[[Row], None] | None
     ):
         self.place = place
         self.path = path
         self.limit = limit
         self.timeout = timeout
         self.prove = prove
+        self.trust = trust
         self.on_row = on_row
         self.rows: list[Row] = []
         self.full = False
@@ -132,7 +135,7 @@ class _Work:
     def run(self, modules: list[str]) -> str | None:
         """One process over these modules. The module to go on with where it ended early, None when all is done."""
         order = {"path": self.path, "modules": modules, "timeout": self.timeout, "skip": sorted(self._skip),
-                 "prove": self.prove}
+                 "prove": self.prove, "trust": self.trust, "root": self.place.root}
         command = [sys.executable, "-m", "pyflat.inspection.survey.worker"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=_environment(), text=True, encoding="utf-8") as process:

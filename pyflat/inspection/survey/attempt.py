@@ -149,13 +149,16 @@ def no_kernel(error: FlattenError) -> str:
     """What a refusal shows about the function when it is not about its code: that it does not take numbers, or does
     not give any. Python too would raise TypeError or AttributeError for these numbers."""
     message = error.diagnostic.message
-    if re.match(r"cannot iterate over a lane|a lane \w+ cannot be (sliced|indexed)", message):
+    if re.match(r"cannot iterate over a lane|a lane \w+ cannot be (sliced|indexed)|len\(\) of a lane", message):
         return "takes a container, as a callee shows"
+    if re.match(r"a lane \w+ is called", message):
+        return "takes a function, as a callee shows"
     if re.match(r"attribute \.\w+ of a lane number", message):
         return "takes an object, as a callee shows"
     if message.startswith("no path returns"):
         return _RAISES
-    if error.code == "flatten/result-kind" and re.match(r"the function returns (['\"]|a string made)", message):
+    returned = r"the function returns (['\"]|a string made|a function)"
+    if error.code == "flatten/result-kind" and re.match(returned, message):
         return "returns no number"
     return ""
 

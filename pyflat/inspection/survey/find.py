@@ -64,20 +64,23 @@ class Place:
     title: str
     path: tuple[str, ...]
     modules: tuple[str, ...]
+    root: str = ""
+    """The folder in which the modules are, where it was named by its path."""
 
 
-def find_place(spec: str, working: str) -> Place:
-    """The modules of a file, a folder, a module or an installed package. Imports nothing."""
+def find_place(spec: str, working: str, *, trust: bool = False) -> Place:
+    """The modules of a file, a folder, a module or an installed package; `trust`: its tests and scripts too. Imports
+    nothing."""
     path = Path(spec)
     if path.suffix == ".py" or path.is_dir() and (path.name != spec or not _origin(spec, working)):
         if not path.exists():
             raise NoPlaceError(f"no file {spec!r}")
-        return _from_path(spec, path.resolve())
+        return _from_path(spec, path.resolve(), trust)
     origin = _origin(spec, working)
     if origin is None:
         raise NoPlaceError(f"no module named {spec!r}, and no such file or folder")
     if origin.name == "__init__.py":
-        return Place(spec, (working,), tuple(_package(origin.parent, spec)))
+        return Place(spec, (working,), tuple(_package(origin.parent, spec, trust)))
     return Place(spec, (working,), (spec,))
 
 
@@ -94,9 +97,9 @@ def _origin(name: str, working: str) -> Path | None:
     return found
 
 
-def _from_path(title: str, path: Path) -> Place:
+def _from_path(title: str, path: Path, trust: bool) -> Place:
     if path.is_dir() and not (path / "__init__.py").exists():
-        files = sorted(p for p in path.rglob("*.py") if not _left_out(p.relative_to(path)))
+        files = sorted(p for p in path.rglob("*.py") if trust or not _left_out(p.relative_to(path)))
         return Place(title, (str(path),), tuple(map(str, files)))
     root, parts = path.parent, [path.stem if path.is_file() else path.name]
     while (root / "__init__.py").exists():
@@ -104,15 +107,15 @@ def _from_path(title: str, path: Path) -> Place:
         root = root.parent
     name = ".".join(part for part in parts if part != "__init__")
     if path.is_dir():
-        return Place(title, (str(root),), tuple(_package(path, name)))
-    return Place(title, (str(root),), (name,) if len(parts) > 1 else (str(path),))
+        return Place(title, (str(root),), tuple(_package(path, name, trust)), str(root))
+    return Place(title, (str(root),), (name,) if len(parts) > 1 else (str(path),), str(root))
 
 
-def _package(folder: Path, name: str) -> Iterator[str]:
+def _package(folder: Path, name: str, trust: bool) -> Iterator[str]:
     yield name
     for file in sorted(folder.rglob("*.py")):
         below = file.relative_to(folder)
-        if _left_out(below) or str(below) == "__init__.py":
+        if not trust and _left_out(below) or str(below) == "__init__.py":
             continue
         if all((folder / parent / "__init__.py").exists() for parent in below.parents):
             parts = below.with_suffix("").parts
@@ -120,15 +123,17 @@ def _package(folder: Path, name: str) -> Iterator[str]:
 
 
 def _left_out(below: Path) -> bool:
-    """Tests, set-up scripts and `__main__` are no library code, and running them may do anything."""
-    folders = {part.lower() for part in below.parts[:-1]}
-    if not folders.isdisjoint(("tests", "test", "testing", "docs", "examples", "site-packages")):
+    """Tests, scripts, set-up scripts and `__main__` are no library code, and running them may do anything."""
+    if not _NO_LIBRARIES.isdisjoint(part.lower() for part in below.parts[:-1]):
         return True
-    name = below.name
+    name = below.name.lower()
     return name.startswith("test_") or name.endswith("_test.py") or name in _NO_LIBRARY
 
 
-_NO_LIBRARY = ("__main__.py", "setup.py", "conftest.py", "test.py", "tests.py")
+_NO_LIBRARY = ("__main__.py", "setup.py", "conftest.py", "test.py", "tests.py", "script.py", "scripts.py", "install.py",
+               "installer.py", "demo.py", "example.py", "examples.py", "tasks.py", "noxfile.py", "fabfile.py")
+_NO_LIBRARIES = {"tests", "test", "testing", "docs", "doc", "examples", "example", "site-packages", "scripts", "script",
+                 "bin", "demo", "demos", "benchmarks", "benchmark"}
 
 
 # --- functions
@@ -204,6 +209,8 @@ def _look_at_method(module: ModuleType, name: str, method: Method) -> Found:
 
     if _is_special(method.name) and method.how != "special":
         return skipped("a special function")
+    if not _is_named(module, method.owner):
+        return skipped("a method of a class that its module does not name")
     if reason := _no_result(method.function):
         return skipped(reason)
     made_of = [] if method.how == "of the class" else constructor(method.owner)
@@ -222,6 +229,14 @@ def _look_at_method(module: ModuleType, name: str, method: Method) -> Found:
         choices[MEMBER] = tuple(method.owner)
     return replace(looked, function=as_function(module, method, taken), choices=choices,
                    written=method.function.__code__, use=use_of(method, taken), maker=maker(module, method, taken))
+
+
+def _is_named(module: ModuleType, owner: type) -> bool:
+    """Whether the class is what its qualified name says, in its module: one made by a function is not."""
+    found: Any = module
+    for part in owner.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is owner
 
 
 def _is_special(name: str) -> bool:

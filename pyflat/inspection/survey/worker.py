@@ -21,7 +21,7 @@ from typing import Any
 
 from pyflat.inspection.alarm import TimeUp, alarm
 from pyflat.inspection.survey.attempt import Row, attempt
-from pyflat.inspection.survey.find import functions
+from pyflat.inspection.survey.find import Found, functions
 
 Say = Callable[[dict[str, Any]], None]
 ATTEMPTS = 2
@@ -29,7 +29,7 @@ ATTEMPTS = 2
 
 
 def work() -> None:
-    """Carry out the order on stdin: {"path", "modules", "timeout", "skip", "prove"}."""
+    """Carry out the order on stdin: {"path", "modules", "timeout", "skip", "prove", "trust", "root"}."""
     order = json.load(sys.stdin)
     say = _silence()
     sys.path[:0] = [p for p in order["path"] if p not in sys.path]
@@ -37,9 +37,11 @@ def work() -> None:
     warnings.simplefilter("ignore")
     skip = {tuple(item) for item in order["skip"]}
     _load()
+    if not order["trust"]:
+        sys.addaudithook(_refuse)
     for name in order["modules"]:
         say({"begin": [name, ""]})
-        module = _import(name, say, order["timeout"])
+        module = _import(name, say, order["timeout"], order["root"])
         if module is not None:
             _survey(module, name, order["timeout"], order["prove"], skip, say)
     say({"end": True})
@@ -65,13 +67,32 @@ def _silence() -> Say:
     return say
 
 
-def _import(name: str, say: Say, timeout: float) -> ModuleType | None:
+_PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "os.fork",
+             "os.forkpty", "pty.spawn")
+_NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.bind")
+
+
+def _refuse(event: str, details: tuple[Any, ...]) -> None:
+    """Imported code may not start programs or use the network. An OSError, which many a library is prepared for."""
+    if event in _PROGRAMS:
+        what = next((part for part in details if isinstance(part, list | tuple)), details[:1])
+        said = " ".join(str(word) for word in what)[:80]
+        raise PermissionError(f"it starts a program ({said}), which only --trust allows")
+    if event in _NETWORK:
+        raise PermissionError("it uses the network, which only --trust allows")
+
+
+def _import(name: str, say: Say, timeout: float, root: str = "") -> ModuleType | None:
     try:
         with alarm(max(60.0, timeout)):
-            return _import_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+            module = _import_file(Path(name)) if name.endswith(".py") else importlib.import_module(name)
+        other = getattr(module, "__file__", None) or "a module that is built in"
+        if not root or other.startswith(root + os.sep):
+            return module
+        text = f"{name.partition('.')[0]} is the name of another module too, which is imported: {other}"
     except TimeUp:
         text = "the import takes longer than a minute"
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a module may raise anything, and that is its row
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything, and that is its row
         said = " ".join(str(error).split())
         text = f"{type(error).__name__}: {said}" if said else type(error).__name__
     say({"row": Row("", name, name if name.endswith(".py") else "", 0, "import-failed", message=text).as_dict()})
@@ -94,13 +115,22 @@ def _import_file(path: Path) -> ModuleType:
 def _survey(
     module: ModuleType, name: str, timeout: float, prove: float | None, skip: set[tuple[str, ...]], say: Say
 ) -> None:
-    for found in functions(module):
+    for found in _functions(module, name, say):
         if (name, found.name) in skip:
             continue
         say({"begin": [name, found.name]})
         with alarm(timeout + ATTEMPTS * (prove or 0.0), processor=True):
             row = attempt(found, name, prove=prove)
         say({"row": row.as_dict()})
+
+
+def _functions(module: ModuleType, name: str, say: Say) -> list[Found]:
+    try:
+        return list(functions(module))
+    except Exception as error:  # noqa: BLE001 - one module must not end the survey, and a bug is a result
+        text = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}: please report this module"
+        say({"row": Row("", name, getattr(module, "__file__", None) or "", 0, "bug", message=text).as_dict()})
+        return []
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pyflat.functions import libm
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.targets.numba.doubtful_lanes import Doubts
 from pyflat.targets.numba.llvm import (
     F32,
     F64,
@@ -144,11 +145,13 @@ class Emitter:
     `scalars` are the LLVM types of one lane of each kind, `types` those of a Lane's value: the same for one lane,
     vectors of them for more. `active` is the mask of the lanes that run (None: all): the others get any value.
     `symbols` are the addresses of the functions that are called, `angles` the values of which both sine and cosine are
-    wanted; `ranges` say of operations where their operands lie.
+    wanted; `ranges` say of operations where their operands lie. `doubts` note lanes in which a function is in doubt, or
+    say that this code settles them; without them a branch does.
     """
 
     def __init__(self, builder: ir.IRBuilder, symbols: Symbols, width: int = 1,
-                 scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None, ranges: Ranges | None = None):
+                 scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None, ranges: Ranges | None = None,
+                 doubts: Doubts | None = None):
         self.builder = builder
         self.symbols = symbols
         self.width = width
@@ -156,6 +159,7 @@ class Emitter:
         self.types = {kind: self.widened(scalar) for kind, scalar in scalars.items()}
         self.angles: set[Value] = set() if angles is None else angles
         self.ranges: Ranges = {} if ranges is None else ranges
+        self.doubts = doubts
         self.active: Any = None
         self._tables: dict[Any, Any] = {}
         self._places: dict[tuple[int | str, str], Any] = {}

@@ -32,6 +32,7 @@ from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
+from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, Operand, Settling, has_doubts, store_certain
 from pyflat.targets.numba.emitter import Emitter, Lane, Ranges, size_of, types_of
 from pyflat.targets.numba.feed import SLOT
 from pyflat.targets.numba.feed_calls import Wanted, write_feed
@@ -224,8 +225,8 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     def fed(lanes: ir.Function, wanted: Mapping[int, Wanted] | None = None) -> ir.Function:
         return write_feed(lanes, sizes, len(kernel.roots), shape.lanes, wanted or {})
 
-    def lanes(name: str) -> _Lanes:
-        return _Lanes(module, symbols, kernel, shape, shared, varying, name)
+    def lanes(name: str, of: Shape = shape) -> _Lanes:
+        return _Lanes(module, symbols, kernel, of, shared, varying, name)
 
     if parts is not None:
         plain = lanes("plain").write(inner, narrowed, regrouping)
@@ -233,6 +234,9 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     elif regrouping is not None:
         plain = lanes("plain").write(inner, narrowed, None)
         other = lanes("queued").write(inner, narrowed, regrouping)
+    elif has_doubts(inner, len(varying) + len(kernel.roots), kernel.floats, shape.width):
+        settled = lanes("settled", Shape(shape.width, REGISTERS)).write_settled(inner, narrowed)
+        return fed(lanes("lanes").write_noting(inner, narrowed, settled))
     else:
         alone = lanes("lanes")
         return fed(alone.write(inner, narrowed, None), alone.wanted)
@@ -326,7 +330,17 @@ class _Lanes:
         self.wanted: dict[int, Wanted] = {}
         """Operands that no lane reads where conditions of uniform values say so, by their number."""
 
-    def write(self, inner: list[Item], narrowed: IntegerNarrowing, regrouping: Regrouping | None) -> ir.Function:
+    def write_settled(self, inner: list[Item], narrowed: IntegerNarrowing) -> ir.Function:
+        self.emitter.doubts = Doubts()
+        return self.write(inner, narrowed, None)
+
+    def write_noting(self, inner: list[Item], narrowed: IntegerNarrowing, settled: ir.Function) -> ir.Function:
+        mask, registers = self.emitter.types[BOOL], range(self.shape.registers)
+        self.emitter.doubts = Doubts([stack(self.builder, mask) for _ in registers], mask)
+        return self.write(inner, narrowed, None, settled)
+
+    def write(self, inner: list[Item], narrowed: IntegerNarrowing, regrouping: Regrouping | None,
+              settled: ir.Function | None = None) -> ir.Function:
         builder, emitter, kernel = self.builder, self.emitter, self.kernel
         count, state, shared, pointers = self._operands()
         suspects = stack(builder, emitter.types[BOOL])
@@ -336,7 +350,12 @@ class _Lanes:
         memory = [_element(kernel, param) for param in self.varying]
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
-        if regrouping is None:
+        found = stack(builder, I8)
+        builder.store(ir.Constant(I8, 0), found)
+        if settled is not None:
+            with self._settling(settled, memory).gangs(count, self.function.args[1:], found) as start:
+                self._gang(gang, inner, pointers, start, suspects)
+        elif regrouping is None:
             with counted(builder, count, self.shape.lanes) as start:
                 self._gang(gang, inner, pointers, start, suspects)
         else:
@@ -345,8 +364,23 @@ class _Lanes:
         builder.branch(finish)
         builder.position_at_end(finish)
         flags = builder.zext(emitter.any(builder.load(suspects, typ=emitter.types[BOOL])), I8)
+        flags = builder.or_(flags, builder.load(found, typ=I8))
         builder.ret(flags if interrupts is None else builder.or_(flags, builder.load(interrupts.left_early, typ=I8)))
         return self.function
+
+    def _settling(self, settled: ir.Function, memory: Sequence[ir.Type]) -> Settling:
+        kernel, doubts = self.kernel, self.emitter.doubts
+        assert doubts is not None
+        numbers = {param: k for k, param in enumerate(kernel.params)}
+        inputs = [Operand(numbers[param], element) for param, element in zip(self.varying, memory, strict=True)]
+        outputs = [Operand(len(numbers) + k, _memory(kernel, root)) for k, root in enumerate(kernel.roots)]
+        return Settling(self.emitter, doubts, self.shape.lanes, settled, inputs, outputs)
+
+    @property
+    def notes(self) -> Doubts | None:
+        """Where doubtful lanes are noted, if they are."""
+        doubts = self.emitter.doubts
+        return None if doubts is None or doubts.are_settled else doubts
 
     def _operands(self) -> tuple[Any, Any, dict[Value, Lane], list[Any]]:
         """The number of elements, the state, what is the same in all lanes, and the arrays."""
@@ -419,7 +453,7 @@ class _Lanes:
         for r in gang.registers:
             first = self.builder.add(start, i64(r * self.shape.width))
             for root, pointer in zip(self.kernel.roots, pointers, strict=True):
-                self._store(gang.read(r, root), pointer, first)
+                self._store(gang.read(r, root), pointer, first, r)
 
     def _note_suspects(self, gang: Gang, suspects: Any) -> None:
         if self.kernel.suspect is None:
@@ -428,6 +462,8 @@ class _Lanes:
             seen = self.builder.load(suspects, typ=self.emitter.types[BOOL])
             found = gang.read(r, self.kernel.suspect).value
             found = found if gang.active[r] is None else self.builder.and_(found, gang.active[r])
+            if self.notes:
+                found = self.builder.and_(found, self.builder.not_(self.notes.of(self.emitter, r)))
             self.builder.store(self.builder.or_(seen, found), suspects)
 
     def _load(self, param: Param, pointer: Any, start: Any) -> Lane:
@@ -441,10 +477,14 @@ class _Lanes:
             loaded = self.builder.icmp_unsigned("!=", loaded, self.emitter.splat(ir.Constant(I8, 0)))
         return Lane(self.emitter, param.kind, loaded)
 
-    def _store(self, lane: Lane, pointer: Any, start: Any) -> None:
+    def _store(self, lane: Lane, pointer: Any, start: Any, register: int) -> None:
         element = I8 if lane.kind is BOOL else types_of(self.kernel.floats)[lane.kind]
         place = element_at(self.builder, pointer, start, element)
-        self.builder.store(_in_memory(lane), place, align=size_of(element))
+        if self.notes:
+            doubtful = self.notes.of(self.emitter, register)
+            store_certain(self.emitter, _in_memory(lane), place, size_of(element), doubtful)
+        else:
+            self.builder.store(_in_memory(lane), place, align=size_of(element))
 
 
 class _Entry:

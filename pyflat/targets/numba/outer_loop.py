@@ -109,7 +109,7 @@ def _positions(engine: NumbaKernel) -> Iterator[int]:
     for item in result.items if isinstance(result, TupleResult) else (result,):
         if isinstance(item, NumberResult):
             yield at
-            at += 1 + item.flagged
+            at += item.leaves()
 
 
 def _address(k: int) -> list[str]:

@@ -318,23 +318,38 @@ def _rare(module: ir.Module, name: str, real: ir.Type, operands: int, emit: Call
 
 
 def emit_library(e: Emitter, name: str, *args: Any, within: Within = ()) -> Any:
-    """Emit a function with the C library's bits; a branch, taken where a lane is doubtful, calls the C library's
-    function for those lanes."""
+    """Emit a function with the C library's bits; doubtful lanes are noted and settled by other code, or a branch calls
+    the C library's function for them."""
     row = exact.kernel_for(name)
     assert row is not None
-    return emit_told(e, row, *args, within=within)
+    if e.doubts is None or exact.is_followed(name):
+        return emit_told(e, row, *args, within=within)
+    if not e.doubts.are_settled:
+        value, doubtful = _told(e, row, args, within)
+        if doubtful is not None:
+            e.doubts.note(e, e.masked(doubtful))
+        return value
+    if exact.is_followed(row.name):
+        return emit_told(e, exact.TABLE[row.name], *args)
+    return e.each(_call_of(e, row.name, F64, None), F64, *args)
 
 
 def emit_told(e: Emitter, row: LibraryFunction, *args: Any, within: Within = ()) -> Any:
     """The same for a row of a table of such functions."""
-    builder, real = e.builder, args[0].type
-    operands = args[: row.operands]
-    algorithm = _special(row.algorithm, real, within[: row.operands], row.name)
-    told = builder.call(_told_function(builder.module, algorithm, row.operands, real, e.symbols), operands)
-    value, doubtful = (builder.extract_value(told, k) for k in range(2))
-    if row.total or algorithm.never[1:] == (True,):
+    value, doubtful = _told(e, row, args, within)
+    if doubtful is None:
         return value
-    return _unless_called(e, row.name, operands, doubtful, value, row.exponent)
+    return _unless_called(e, row.name, args[: row.operands], doubtful, value, row.exponent)
+
+
+def _told(e: Emitter, row: LibraryFunction, args: Sequence[Any], within: Within) -> tuple[Any, Any]:
+    """The value and where it is doubtful, None where it cannot be."""
+    builder, real = e.builder, args[0].type
+    algorithm = _special(row.algorithm, real, within[: row.operands], row.name)
+    function = _told_function(builder.module, algorithm, row.operands, real, e.symbols)
+    told = builder.call(function, args[: row.operands])
+    value, doubtful = (builder.extract_value(told, k) for k in range(2))
+    return value, None if row.total or algorithm.never[1:] == (True,) else doubtful
 
 
 def emit_of_pair(e: Emitter, name: str, place: int, x: Any, within: Within = ()) -> Any:
@@ -409,14 +424,18 @@ def _far_function(e: Emitter, name: str, real: ir.Type, operands: int, exponent:
     for attribute in ("noinline", "cold", "nounwind"):
         function.attributes.add(attribute)
     inner = type(e)(ir.IRBuilder(function.append_basic_block("entry")), e.symbols, e.width, e.scalars)
-    builder = inner.builder
-
-    def call(*scalars: Any) -> Any:
-        wide = [x if x.type is F64 else builder.fpext(x, F64) for x in scalars]
-        wide += [] if exponent is None else [ir.Constant(F64, exponent)]
-        value = inner.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
-        return value if _element(real) is F64 else builder.fptrunc(value, F32)
-
     *args, distant, quick = function.args
-    builder.ret(inner.each(call, _element(real), *args, where=distant, rest=quick))
+    call = _call_of(inner, name, _element(real), exponent)
+    inner.builder.ret(inner.each(call, _element(real), *args, where=distant, rest=quick))
     return function
+
+
+def _call_of(e: Emitter, name: str, real: ir.Type, exponent: float | None) -> Callable[..., Any]:
+    """What calls the C library's function of scalars of a type."""
+    def call(*scalars: Any) -> Any:
+        wide = [x if x.type is F64 else e.builder.fpext(x, F64) for x in scalars]
+        wide += [] if exponent is None else [ir.Constant(F64, exponent)]
+        value = e.call(name, libm.address(name), *wide, pure=name in libm.NAMES and libm.from_library(name))
+        return value if real is F64 else e.builder.fptrunc(value, F32)
+
+    return call

@@ -31,9 +31,10 @@ from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import OpaqueCalls
 from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.numba.arms import Arm, Least, arms_of
+from pyflat.targets.numba.arms import Literal as Condition
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
-from pyflat.targets.numpy.frames import Frame, Style
+from pyflat.targets.numpy.frames import Conjunctions, Frame, Style
 from pyflat.targets.numpy.library import compiled
 from pyflat.targets.numpy.memory import Layout
 from pyflat.targets.numpy.spelling import literal
@@ -192,16 +193,20 @@ class Program:
     def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
         """The lines of steps; `live` is the name of the mask of the lanes that run them."""
         frame.note_selects(step for step in steps if isinstance(step, Op))
-        dying = last_uses([uses_of(step) for step in steps], roots)
+        known, conditions = Conjunctions(), list[Sequence[Condition]]()
+        for step in steps:
+            if isinstance(step, Op):
+                known.note(step)
+            conditions.append(known.cover(step.conditions) if isinstance(step, Arm) else ())
+        dying = last_uses([uses_of(step, each) for step, each in zip(steps, conditions, strict=True)], roots)
         alive: set[Value] = set()
-        for step, dead in zip(steps, dying, strict=True):
+        for step, holding, dead in zip(steps, conditions, dying, strict=True):
             match step:
                 case Op():
                     frame.write(step, dead)
-                    frame.note_condition(step)
                     alive.add(step)
                 case Arm():
-                    self._write_arm(frame, step, live)
+                    self._write_arm(frame, step, holding, live)
                     frame.drop(dead)
                     alive.update(step.results)
                 case Loop():
@@ -215,13 +220,13 @@ class Program:
 
     # --- arms
 
-    def _write_arm(self, frame: Frame, arm: Arm, live: str) -> None:
+    def _write_arm(self, frame: Frame, arm: Arm, holding: Sequence[Condition], live: str) -> None:
         inputs = uses_of_arm(arm)
         arrays = [value for value in inputs if not frame.is_uniform(value)]
         scalars = [value for value in inputs if frame.is_uniform(value)]
         name, views = self._arm_function(arm, arrays, scalars)
         own_mask = frame.new_slot("b")
-        mask, conditions = self._arm_mask(frame, arm, live, own_mask)
+        mask, conditions = self._arm_mask(frame, holding, live, own_mask)
         given, uniform = [frame.array(v) for v in arrays], [frame.scalar(v) for v in scalars]
         outs = [frame.define(result).text for result in arm.results]
         frame.free(own_mask)
@@ -246,18 +251,17 @@ class Program:
             *[f"    {out}[at] = {o}" for out, o in zip(outs, own, strict=True)],
         ]
 
-    def _arm_mask(self, frame: Frame, arm: Arm, live: str, slot: Slot) -> tuple[str | None, list[str]]:
+    def _arm_mask(self, frame: Frame, holding: Sequence[Condition], live: str, slot: Slot
+                  ) -> tuple[str | None, list[str]]:
         """The mask of the lanes that take an arm, None where all do, and what has to hold besides."""
-        scalar = [(value, wanted) for value, wanted in arm.conditions if frame.is_uniform(value)]
-        varying = [(value, wanted) for value, wanted in arm.conditions if not frame.is_uniform(value)]
+        scalar = [(value, wanted) for value, wanted in holding if frame.is_uniform(value)]
+        varying = [(value, wanted) for value, wanted in holding if not frame.is_uniform(value)]
         conditions = [frame.scalar(value) if wanted else f"not {frame.scalar(value)}" for value, wanted in scalar]
         if not varying:
             return None, conditions
         (first, wanted), *others = varying
         if wanted and not others and live == "None":
             return frame.array(first), conditions
-        if live == "None" and (known := frame.known_mask(varying)) is not None:
-            return known, conditions
         mask = frame.seen(slot, BOOL)
         text = frame.array(first)
         frame.lines.append(f"{mask}[...] = {text}" if wanted else f"logical_not({text}, {mask})")
@@ -311,12 +315,13 @@ def uniform_ops(ops: Sequence[Op], uniform: set[Value]) -> set[Op]:
     return found
 
 
-def uses_of(step: Step) -> list[Value]:
+def uses_of(step: Step, holding: Sequence[Condition] = ()) -> list[Value]:
+    """What a step uses; where conditions are `holding` that are an arm's, these."""
     match step:
         case Op():
             found = list(step.args)
         case Arm():
-            found = [*uses_of_arm(step), *[value for value, _ in step.conditions]]
+            found = [*uses_of_arm(step), *[value for value, _ in holding or step.conditions]]
         case Loop():
             found = [*step.inits, *captured(step)]
         case Check():

@@ -81,6 +81,42 @@ def library_ufunc(opcode: str) -> np.ufunc | None:
     return found if isinstance(found, np.ufunc) else None
 
 
+class Conjunctions:
+    """What has to hold where a bool does, and where it does not: an arm may have conditions that are known already."""
+
+    def __init__(self) -> None:
+        self._literals: dict[tuple[Value, bool], Literals] = {}
+        self._known: dict[Literals, Op] = {}
+
+    def note(self, op: Op) -> None:
+        if op.kind is not BOOL or op.opcode not in ("and", "or", "not"):
+            return
+        if op.opcode == "not":
+            holds, fails = self._where(op.args, False), self._where(op.args, True)
+        else:
+            holds, fails = frozenset({(op, True)}), frozenset({(op, False)})
+            if op.opcode == "and":
+                holds = self._where(op.args, True)
+            else:
+                fails = self._where(op.args, False)
+        if max(len(holds), len(fails)) <= MOST_LITERALS:
+            self._literals |= {(op, True): holds, (op, False): fails}
+            self._known[holds] = op
+
+    def _where(self, values: Iterable[Value], wanted: bool) -> Literals:
+        return frozenset[tuple[Value, bool]]().union(
+            *[self._literals.get((value, wanted), frozenset({(value, wanted)})) for value in values])
+
+    def cover(self, conditions: Sequence[tuple[Value, bool]]) -> list[tuple[Value, bool]]:
+        """The same conditions, with what is computed already for as many of them together as there are."""
+        left, found = set(conditions), list[tuple[Value, bool]]()
+        for literals, op in sorted(self._known.items(), key=lambda each: -len(each[0])):
+            if literals <= left and (len(literals) > 1 or (op, True) not in literals):
+                found.append((op, True))
+                left -= literals
+        return found + [each for each in conditions if each in left]
+
+
 class Frame(Values):
     """Writes the lines of one function."""
 
@@ -91,30 +127,6 @@ class Frame(Values):
         self._last_select: dict[tuple[Value, str], Op] = {}
         self._inverted: set[tuple[Value, str]] = set()
         self._counts: dict[Value, str] = {}
-        self._literals: dict[Value, Literals] = {}
-        self._conjunctions: dict[Literals, Op] = {}
-
-    # --- conditions
-
-    def note_condition(self, op: Op) -> None:
-        """What has to hold where a bool does: an arm may have the same conditions."""
-        if op.kind is not BOOL or op.opcode not in ("and", "not"):
-            return
-        parts = [self._literals.get(arg, frozenset({(arg, True)})) for arg in op.args]
-        if op.opcode == "not":
-            ((value, wanted), *others) = parts[0]
-            found = frozenset({(op.args[0], False)} if others else {(value, not wanted)})
-        else:
-            found = frozenset().union(*parts)
-        if len(found) <= MOST_LITERALS:
-            self._literals[op] = found
-            self._conjunctions[found] = op
-
-    def known_mask(self, conditions: Iterable[tuple[Value, bool]]) -> str | None:
-        """The array of a bool that says whether all conditions hold, where there is one."""
-        found = self._conjunctions.get(frozenset(conditions))
-        place = None if found is None or self.is_uniform(found) else self.places[found]
-        return None if place is None or (place.home is not None and place.slot is None) else place.text
 
     # --- operations
 

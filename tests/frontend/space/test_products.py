@@ -141,3 +141,10 @@ def test_multiples_have_the_zeros_of_blas(fn, target):
     with np.errstate(all="ignore"):
         got = pyflat.twin(fn, target=target)(*map(np.array, zip(*rows, strict=True)))
         assert same_bits(got, np.array([fn(*row) for row in rows]))
+
+
+def test_a_layout_reads_nothing_outside_of_its_memory():
+    reversed_pairs = Layout((2, 2), (2, -1))
+    assert reversed_pairs.view(np.arange(4.0), 1).tolist() == [[1.0, 0.0], [3.0, 2.0]]
+    with pytest.raises(ValueError, match="buffer"):
+        reversed_pairs.view(np.arange(3.0), 1)

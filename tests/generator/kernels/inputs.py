@@ -193,6 +193,10 @@ def _draw(r: Random, param: Param, sizes: Mapping[str, int], *, plain: bool) -> 
     return ArrayInput(param.dtype, shape, tuple(values), layout)
 
 
+HALVES = (2**60 + 2**36 + 1, 2**54 + 2**30 + 1)
+"""Ints that are another float32 by way of a float64."""
+
+
 def element(r: Random, dtype: str, *, plain: bool) -> Any:
     if dtype == "bool":
         return r.random() < 0.5
@@ -205,7 +209,8 @@ def element(r: Random, dtype: str, *, plain: bool) -> Any:
     info = np.iinfo(kind)
     if plain or r.random() < 0.8:
         return r.randrange(0 if info.min == 0 else -5, 10)
-    return r.choice((info.min, info.max, info.max - 1, info.max // 2 + 1, 0))
+    halves = HALVES if kind.itemsize == 8 else ()
+    return r.choice((info.min, info.max, info.max - 1, info.max // 2 + 1, 0, *halves))
 
 
 def _draw_number(r: Random, param: Param, sizes: Mapping[str, int], *, plain: bool) -> str:

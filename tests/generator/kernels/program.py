@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.generator.kernels.columns import columns
-from tests.generator.kernels.expressions import number
+from tests.generator.kernels.expressions import condition, number
 from tests.generator.kernels.hashes import hashes
 from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
@@ -57,7 +57,8 @@ def generate(seed: int) -> Kernel:
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]
-    body += _result(scope)
+    last = _result(scope)
+    body += [*_other_results(seed, scope, bool(last)), *last]
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
     if not any(p.is_array for p in params):
@@ -178,6 +179,23 @@ def _formula(scope: Scope) -> Lines:
     for axis, name in reversed(list(enumerate(names.values()))):
         lines = [f"for {name} in range({out.name}.shape[{axis}]):", *indented(lines)]
     return lines
+
+
+def _other_results(seed: int, scope: Scope, returns: bool) -> Lines:
+    """Returns of something else under a condition: of another kind or dtype, None, a string, an array, a tuple."""
+    before, scope.r = scope.r, Random(f"results {seed}")
+    lines: Lines = []
+    while scope.r.random() < (0.3 if returns else 0.15):
+        lines += [f"if {condition(scope)}:", *indented([f"return {_other(scope)}"])]
+    scope.r = before
+    return lines
+
+
+def _other(scope: Scope) -> str:
+    r, array = scope.r, scope.r.choice(scope.arrays)
+    item = f"{array.name}[{', '.join('0' for _ in array.dims) or '()'}]"
+    return r.choice((item, item, "0", "-1", "0.5", "True", "None", "'found'", "2**63", number(scope, 1), array.name,
+                     f"{array.name}[1:]" if array.dims else "1", f"{item}, 0", "None, 2", "-1.0, 'x'"))
 
 
 def _result(scope: Scope) -> Lines:

@@ -23,13 +23,13 @@ from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
-from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.loops import all_ops, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, extents_made
 from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.boxes import Boxes, counters
-from pyflat.targets.numba.kernels.frame import FAULTED, WARNED, WRAPPED, argument_slots, slot
+from pyflat.targets.numba.kernels.frame import FAULTED, WAITED, WARNED, WRAPPED, argument_slots, slot
 from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
@@ -71,8 +71,8 @@ class KernelCode(KernelOperations):
             b.store(ir.Constant(I1, 0), flag)
         self._declare_locals()
         self._read_arguments()
-        failed = self.failed = self.function.append_basic_block("failed")
-        done = self.function.append_basic_block("done")
+        failed, waited, done = (self.function.append_basic_block(name) for name in ("failed", "waited", "done"))
+        self.failed, self.waited = failed, waited
         self.targets[FAULT] = Target(failed, [])
         self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
         ends = self.items(fn.body)
@@ -80,6 +80,8 @@ class KernelCode(KernelOperations):
             self.jump(self.targets[fn.label], ends)
         b.position_at_end(failed)
         b.ret(i64(FAULTED))
+        b.position_at_end(waited)
+        b.ret(i64(FAULTED | WAITED))
         b.position_at_end(done)
         self._write_results(self.targets[fn.label].phis)
         return str(self.module)
@@ -121,7 +123,10 @@ class KernelCode(KernelOperations):
             if op.kind is not MEMORY:
                 continue
             rank = len(extents_made(op))
-            self.places.of[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, stack(self.builder, POINTER),
+            pointer = stack(self.builder, POINTER)
+            if op.attr("array") in self.returned:  # and perhaps never made
+                self.builder.store(ir.Constant(POINTER, None), pointer)
+            self.places.of[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, pointer,
                                                   [stack(self.builder, I64) for _ in range(rank)], [], slots=True)
 
     def _write_results(self, phis: Sequence[Any]) -> None:
@@ -318,15 +323,13 @@ class KernelCode(KernelOperations):
         return self._target(self.function.append_basic_block(name), params)
 
     def loop_as_it_is(self, loop: Loop, inits: Sequence[Value], after: Target) -> None:
-        b, head = self.builder, self.loop_head("loop", loop.params)
+        head = self.loop_head("loop", loop.params)
         self.targets[loop.label] = after
         self.targets[loop.again] = head
         self.jump(head, inits)
         self.bind(loop.params, head)
-        if recognise_counted(loop) is None:  # what a fault has left may keep it running for ever
-            go = self.function.append_basic_block("go")
-            b.cbranch(b.load(self.faulted, typ=I1), self.targets[FAULT].block, go)
-            b.position_at_end(go)
+        if recognise_counted(loop) is None or has_loop(loop.body):
+            self.leave_after_fault()
         values = self.items(loop.body)
         if values is not None:
             self.jump(head, values)

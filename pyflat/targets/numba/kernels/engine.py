@@ -23,7 +23,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
-from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WARNED, WRAPPED, argument_slots
+from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WAITED, WARNED, WATCHED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
 from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
@@ -31,8 +31,6 @@ from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 _ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-_WATCHED = 0x01 | 0x04 | 0x08
-"""The flags of invalid operations, divisions by zero and overflows (x86; glibc's fenv.h)."""
 
 
 @dataclass(slots=True)
@@ -82,7 +80,7 @@ class _Calls:
         """NumPy's routine; what it raises or would warn of is for the original to say."""
         clear, test = _flags()
         call = self._open[number]
-        call.raised |= test(_WATCHED)
+        call.raised |= test(WATCHED)
         how: Literal["raise", "ignore"] = "raise" if call.watch else "ignore"
         try:
             with np.errstate(all=how, under="ignore"):
@@ -98,7 +96,7 @@ class _Calls:
             call.errors.append(error)
             return 0
         finally:
-            clear(_WATCHED)
+            clear(WATCHED)
 
 
 @cache
@@ -146,9 +144,9 @@ class _Making:
         if not self.returned or found is NotImplemented or found is ...:
             return found
         if type(found) is int:
-            return met.made[found]
+            return met.made.get(found)
         first = len(found) - len(self.returned)
-        return *found[:first], *[met.made[address] for address in found[first:]]
+        return *found[:first], *[met.made.get(address) for address in found[first:]]
 
 
 class NumbaKernel:
@@ -172,8 +170,8 @@ class NumbaKernel:
             return self._versions[careful]
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault" or "warning"; the numbers; the arrays made. Without `careful` a warning is a guess. Without
-        `watch` there are none."""
+        """"done", "fault", "warning" or "unclear"; the numbers; the arrays made, None for one that is not. Without
+        `careful` a warning is a guess. Without `watch` there are none."""
         code = self.version(careful)
         block = self._block(arguments)
         results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
@@ -181,21 +179,21 @@ class NumbaKernel:
         raised = 0
         try:
             clear, test = _flags()
-            clear(_WATCHED)
+            clear(WATCHED)
             status = code.call(call, block.ctypes.data, results.ctypes.data)
-            raised = test(_WATCHED)
+            raised = test(WATCHED)
         finally:
             met = _calls.close(call)
         raised |= met.raised
         if met.errors:
             raise met.errors[0]
         if status & FAULTED:
-            return "fault", [], {}
+            return "unclear" if status & WAITED else "fault", [], {}
         if watch and (status & _watched() or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):][:len(self.returned)].tolist()
         return "done", self._numbers(results), {
-            name: met.made[address] for name, address in zip(self.returned, addresses, strict=False)}
+            name: met.made.get(address) for name, address in zip(self.returned, addresses, strict=False)}
 
     def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
                ) -> Callable[..., Any] | None:

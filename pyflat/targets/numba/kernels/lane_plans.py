@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.varying import varying_in
@@ -65,7 +66,7 @@ class Entry:
 def plan_lanes(kernel: Kernel, strided: Mapping[str, bool]) -> dict[Loop, LanePlan]:
     """The loops of lanes. `strided`: arrays whose rows have gaps."""
     fn = kernel.function
-    finder = _Finder(strided, bounded_ints(kernel))
+    finder = _Finder(strided, bounded_ints(kernel), kernel.surroundings())
     finder.search(fn.body)
     return finder.found
 
@@ -121,8 +122,8 @@ def _last_values(items: list[Item]) -> list[Value]:
 class _Finder:
     """Looks for loops of lanes from the inside out: a loop around one is no such loop."""
 
-    def __init__(self, strided: Mapping[str, bool], small: frozenset[Value]):
-        self.strided, self.small = strided, small
+    def __init__(self, strided: Mapping[str, bool], small: frozenset[Value], around: Surroundings):
+        self.strided, self.small, self.around = strided, small, around
         self.found: dict[Loop, LanePlan] = {}
 
     def search(self, items: list[Item]) -> bool:
@@ -147,11 +148,13 @@ class _Finder:
             return None
         if len(ops) > MOST_OPERATIONS or not all(map(is_possible, ops)):
             return None
-        if not is_alone_parallel(loop, counted) or not _is_left_at_tests(loop.body[2:]):
+        if not _is_left_at_tests(loop.body[2:]):
             return None
         varying = varying_in(loop, {counted.iv})
         accesses = [op for op in ops if op.opcode in ("load", "store")]
         if not all(self._is_consecutive(op, counted.iv, varying) for op in accesses):
+            return None
+        if not is_alone_parallel(loop, counted, self.around):
             return None
         indices = frozenset(op for op in ops if op.opcode == "index")
         entries = [entry_of(item) for item in walk(loop.body[2:]) if isinstance(item, Loop)]

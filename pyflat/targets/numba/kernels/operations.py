@@ -11,19 +11,21 @@ from llvmlite import ir
 from pyflat.analysis.parallel_loops import places
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
+from pyflat.functions import libm
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
-from pyflat.targets.numba.kernels.frame import ENTRY, slot
+from pyflat.targets.numba.kernels.frame import ENTRY, WATCHED, slot
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import write_routine
-from pyflat.targets.numba.llvm import F32, I1, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
 
@@ -34,6 +36,8 @@ class KernelOperations:
 
     failed: Any
     """The block of a run that has met a fault."""
+    waited: Any
+    """The block of a run with lanes that perhaps never end."""
 
     def __init__(self, kernel: Kernel, *, careful: bool):
         self.kernel, self.careful = kernel, careful
@@ -129,6 +133,8 @@ class KernelOperations:
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
+        if not self.careful and (op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc")):
+            self._note_flags()
         self.values[op] = self.value_of(self.e, op, args)
         if op in self.modest:
             return
@@ -136,7 +142,7 @@ class KernelOperations:
         self.note(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
-        if op.kind is not FLOAT or not may_warn(op.opcode, op.kind):
+        if not may_warn(op.opcode, op.kind) or op.args[0].kind is not FLOAT:
             return
         if self.careful or op in self.constant:
             self._watch(op, args)
@@ -150,7 +156,8 @@ class KernelOperations:
             return Lane(e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
         match op.opcode:
             case "rounded":
-                return Lane(e, FLOAT, b.fpext(b.fptrunc(args[0].value, e.widened(F32)), e.types[FLOAT]))
+                narrow = b.fptrunc if args[0].kind is FLOAT else b.sitofp
+                return Lane(e, FLOAT, b.fpext(narrow(args[0].value, e.widened(F32)), e.types[FLOAT]))
             case "fitted":
                 return args[0]
             case "select":
@@ -181,6 +188,12 @@ class KernelOperations:
     def note(self, flag: Any, condition: Any) -> None:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
+
+    def _note_flags(self) -> None:
+        """What the processor's flags say so far: some of NumPy's loops clear them."""
+        location = libm.library_symbol("fetestexcept")
+        raised = self.e.call("fetestexcept", location, ir.Constant(I32, WATCHED), result=I32, pure=False)
+        self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))
 
     def keep(self, lane: Lane) -> None:
         """A value that the kernel needs, whatever else becomes of it: its bits are added to what is given back."""
@@ -277,6 +290,12 @@ class KernelOperations:
         self.leave_if(none)
         if not zero and not (isinstance(fill, Const) and fill.value is None):
             self._fill(pointer, total, self.stored(op, self.lane(fill)), place.dtype)
+
+    def leave_after_fault(self) -> None:
+        """At the head of a loop: what a fault has left may keep it running for ever. So may what a warning has left,
+        where that ends the original."""
+        met = self.builder.load(self.faulted, typ=I1)
+        self.leave_if(self.builder.or_(met, self.builder.load(self.warned, typ=I1)) if self.careful else met)
 
     def leave_if(self, failed: Any) -> None:
         """A run that has met a fault ends."""

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.parallel_loops import is_alone_parallel, iterates
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
@@ -55,11 +56,12 @@ def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, Split]:
     memories = kernel_memories(kernel, made)
     inside = {id(each) for loop in kept for each in [loop, *walk(loop.body)]}
     loops = [item for item in walk(fn.body) if isinstance(item, Loop) and id(item) not in inside]
-    found = [_split(loop, memories, small) for loop in loops]
+    around = kernel.surroundings()
+    found = [_split(loop, memories, small, around) for loop in loops]
     return {each.plan.loop: each for each in found if each is not None}
 
 
-def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value]) -> Split | None:
+def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], around: Surroundings) -> Split | None:
     counted = recognise_counted(loop)
     if counted is None or counted.step != 1 or has_loop(loop.body) or not iterates(loop):
         return None
@@ -69,7 +71,7 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value]) 
     possible = _possible(loop, counted, memories)
     functions = [op for op in possible if library_function(op) is not None]
     slow = functions or [op for op in possible if op.opcode in _SLOW]
-    if not slow or not functions and is_alone_parallel(loop, counted):
+    if not slow or not functions and is_alone_parallel(loop, counted, around):
         return None
     lanes = _needed(possible, slow)
     taken = _taken(rest, lanes)

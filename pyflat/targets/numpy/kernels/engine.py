@@ -53,21 +53,20 @@ class NumpyKernel:
         return text[:len(text) - len(writer.lines)] + writer.lines
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault" or "warning"; the numbers; the arrays made."""
+        """"done", "fault", "warning" or "unclear"; the numbers; the arrays made, None for one that is not."""
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
-        warned: list[str] = []
         how: Literal["call", "ignore"] = "call" if watch else "ignore"
         try:
             over = "ignore" if np.geterr()["over"] == "ignore" else how  # as generators of random numbers have it
             with np.errstate(over=over, divide=how, invalid=how, under="ignore",
-                             call=lambda kind, _: warned.append(kind)):
+                             call=_warned):
                 result = self.version(not careful)[0](*given)
         except array_lanes.Wraps:
-            return "wraps", [], {}
+            return "unclear", [], {}
+        except array_lanes.Warned:
+            return "warning", [], {}
         except (array_lanes.Faulted, ArithmeticError, ValueError, IndexError):
             return "fault", [], {}
-        if warned:
-            return "warning", [], {}
         return "done", *self._taken_apart(result)
 
     def _taken_apart(self, result: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -77,6 +76,11 @@ class NumpyKernel:
         each = () if not kinds and not arrays else result if len(kinds) + len(arrays) > 1 else (result,)
         numbers = [_PYTHON[kind](number) for kind, number in zip(kinds, each, strict=False)]
         return numbers, dict(zip(arrays, each[len(kinds):], strict=True))
+
+
+def _warned(kind: str, _: int) -> None:
+    """What NumPy calls instead of warning."""
+    raise array_lanes.Warned(kind)
 
 
 def engine(kernel: Kernel, _: Mapping[str, Any]) -> NumpyKernel:

@@ -15,7 +15,7 @@ from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.nests import Nests
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal
+from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal, masked
 
 
 @dataclass(slots=True)
@@ -35,6 +35,7 @@ class Loops(Nests):
     def __init__(self, kernel: Kernel, *, lanes: bool):
         super().__init__(kernel, lanes=lanes)
         self.ways: dict[Label, Way] = {}
+        self.around = kernel.surroundings()
         self.depth = 0
         self.far: list[set[Label]] = []
         self.left: set[Label] = set()
@@ -88,7 +89,7 @@ class Loops(Nests):
         left = self._masked(node.body, node.label, names, node.results, mask)
         self.name_params(node.results, names, varying=True)
         after = self.fresh("mask")
-        self.put(f"{after} = s.both({mask}, {left})")
+        self.put(f"{after} = {masked(mask, left)}")
         return after
 
     def _masked(self, items: list[Item], label: Label, names: list[str], params: Sequence[Param], mask: Mask) -> str:
@@ -143,7 +144,7 @@ class Loops(Nests):
     def put_loop(self, loop: Loop, mask: Mask) -> Mask:
         if self.nest is not None:
             return self._loop_in_lanes(loop, mask)
-        nest = nest_of(loop) if self.lanes else None
+        nest = nest_of(loop, self.around) if self.lanes else None
         if nest is None:
             self.plain_loop(loop, mask)
         else:
@@ -219,7 +220,12 @@ class Loops(Nests):
         self.put(f"{run} = {'True' if mask == 'None' else mask}")
         self._zeros(results, loop.results)
         self.reading.add(loop)
-        with self._python_loop(f"while np.any({run}):"):
+        goes_on = f"np.any({run})"
+        if self.may_raise():
+            turns = self.fresh("turns")
+            self.put(f"{turns} = s.patiently()")
+            goes_on += f" and next({turns})"
+        with self._python_loop(f"while {goes_on}:"):
             again = self.fresh("again")
             self.put(f"{again} = False")
             carried = self.variables([Param(p.kind, p.name) for p in loop.params])
@@ -234,7 +240,7 @@ class Loops(Nests):
             self.set_to(list(zip(names, carried, strict=True)))
         self.name_params(loop.results, results, varying=True)
         after = self.fresh("mask")
-        self.put(f"{after} = s.both({mask}, {left})")
+        self.put(f"{after} = {masked(mask, left)}")
         return after if leaves_elsewhere(loop) else mask
 
     def _settle_varying(self, loop: Loop) -> bool:

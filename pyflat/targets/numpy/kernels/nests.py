@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from pyflat.analysis.parallel_loops import Nest, continues, linear, places
 from pyflat.analysis.varying import may_fault_outside, varying_in
+from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Value, walk
 from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Boxes, boxes_of, is_nonnegative
 from pyflat.targets.numpy.kernels.names import counter_wish
@@ -60,6 +61,16 @@ class Nests(Operations):
                 self.set_to([(n, self.bare(r)) for n, r in zip(names, loop.results, strict=True) if n])
                 self.names, self.lanes = known, True
         self.name_params(loop.results, names)
+
+    def may_raise(self) -> bool:
+        """Whether an iteration of the nest may raise, but for an index that is tested before it."""
+        assert self.nest is not None
+        body = self.nest.loops[0].body
+        ends = [item.end for item in walk(body) if isinstance(item, Block)]
+        if any(isinstance(end, Exit) and end.label is FAULT for end in ends):
+            return True
+        return any(op.opcode in ("load", "store") and op not in self.boxes.slices or op.opcode != "index"
+                   and op not in self.small and can_fault(op) for op in all_ops(body))
 
     def _ready(self, value: Value) -> None:
         """Compute what does not change in a nest before it."""

@@ -70,6 +70,12 @@ def repeats(op: Op) -> bool:
     return any(text.count(f"{{{number}}}") > 1 for number in range(len(op.args)))
 
 
+def masked(mask: str, condition: str, *, holds: bool = True) -> str:
+    """The lanes of a mask, "None" for all, in which a condition holds, or does not."""
+    condition = condition if holds else f"np.logical_not({condition})"
+    return condition if mask == "None" else f"{mask} & {condition}"
+
+
 def as_scalar(text: str, dtype: str) -> str:
     """An element of an array as the number that the IR has."""
     if dtype == "f8":

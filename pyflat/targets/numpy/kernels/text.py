@@ -30,7 +30,7 @@ from pyflat.targets.numpy.kernels.loops import Loops
 from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.nests import Given
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.spelled import as_scalar
+from pyflat.targets.numpy.kernels.spelled import as_scalar, masked
 
 _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools import partial"),
             (r"\bnp\.", "import numpy as np"), (r"\blanes\.", "from pyflat.functions import lanes"),
@@ -46,6 +46,7 @@ class KernelText(Loops):
     def text(self) -> str:
         """A module: what the function needs, and the function. Its lines are `lines`, the last ones of the text."""
         given = self._parameters()
+        self._declare_returned()
         values = self.items(self.kernel.function.body, "None")
         if values is not None:
             self._return(values[0])
@@ -85,6 +86,18 @@ class KernelText(Loops):
                 if dtype != "f8":  # which NumPy would not take for the number that it is
                     self.put(f"{given[-1]} = {as_scalar(given[-1], dtype)}")
         return given
+
+    def _declare_returned(self) -> None:
+        """Arrays that are returned on some paths, and may not have been made on others."""
+        fn, certain = self.kernel.function, set[str]()
+        for item in fn.body:
+            if any(isinstance(each, Block) and isinstance(each.end, Exit) and each.end.label is fn.label
+                   for each in walk([item])):
+                break
+            certain |= {op.attr("array") for op in (item.ops if isinstance(item, Block) else ()) if op.kind is MEMORY}
+        for name in returned(self.kernel, list(returned_names(self.kernel.result))):
+            if name not in certain:
+                self.put(f"{self.array(name)} = None")
 
     def _return(self, values: Sequence[Value]) -> None:
         """The numbers that are returned, then the arrays that were made."""
@@ -189,18 +202,18 @@ class KernelText(Loops):
         lines: list[tuple[int, str]] = []
         self.settle(node.cond)
         condition = self.plain(node.cond)
-        for call, items in (("both", node.then), ("without", node.orelse)):
+        for holds, items in ((True, node.then), (False, node.orelse)):
             if _is_nothing(items):
                 end = items[-1]
                 assert isinstance(end, Block) and end.end is not None
                 arms.append(("", (end.end.values, "")))
                 continue
             arm = condition
-            if call == "without" or mask != "None":
+            if not holds or mask != "None":
                 arm = self.fresh("mask")
                 lines.append((len(self.lines), arm))
                 self.reading.add(node)
-                self.put(f"{arm} = s.{call}({mask}, {condition})")
+                self.put(f"{arm} = {masked(mask, condition, holds=holds)}")
             found = self.items(items, arm)
             if found is not None:
                 for value in found[0]:
@@ -238,7 +251,7 @@ class KernelText(Loops):
     def _rest(self, mask: Mask, condition: str, then: bool) -> Mask:
         """The lanes of an arm that does nothing."""
         name = self.fresh("mask")
-        self.put(f"{name} = s.{'both' if then else 'without'}({mask}, {condition})")
+        self.put(f"{name} = {masked(mask, condition, holds=then)}")
         return name
 
 

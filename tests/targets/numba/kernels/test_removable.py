@@ -204,3 +204,21 @@ def test_a_quotient_by_one_of_two_numbers_warns(function, dtype):
         wanted.append(sorted(str(one.message) for one in shown))
     assert wanted[0]
     assert wanted[0] == wanted[1]
+
+
+def behind_a_loop_of_numpys(a, b, q):
+    for i in range(len(a)):
+        x = a[i] / b[i]
+    if a[0] >= np.tanh(q):
+        x = 1.0
+    return len(a)
+
+
+def test_a_loop_of_numpys_clears_no_flag_that_was_raised_before():
+    twin = pyflat.twin(behind_a_loop_of_numpys).with_options(target="numba")
+    for _ in range(3):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            twin(np.ones(9), np.array([1.0] * 5 + [0.0] * 4), 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert twin(np.ones(9), np.ones(9), 2) == 9

@@ -1,0 +1,193 @@
+"""What kernels return where paths differ: numbers of several dtypes and kinds, None, strings, arrays, tuples of these."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.errors import FlattenError
+from tests.generator.kernels.differential import bits
+
+DTYPES = ("float64", "float32", "int64", "int32", "uint8", "bool")
+FAR = np.float64(0.25)
+TABLE = np.array([0.5, 1.0])
+
+
+class Peak(NamedTuple):
+    at: int
+    height: float
+
+
+def first_negative(a):
+    for i in range(len(a)):
+        if a[i] < 0:
+            return a[i]
+    return 0
+
+
+def place_or_none(a):
+    for i in range(len(a)):
+        if a[i] < 0:
+            return i
+    return None
+
+
+def place_or_float(a):
+    for i in range(len(a)):
+        if a[i] < 0:
+            return i
+    return -1.0
+
+
+def of_two_arrays(a, b, out):
+    if a[0] > b[0]:
+        return a[0]
+    return b[0] if out[0] > 0 else 2
+
+
+def truth_or_number(a):
+    if a[0] > 0:
+        return a[0] > 1
+    return a[0]
+
+
+def word(a):
+    for i in range(len(a)):
+        if a[i] < 0:
+            return "negative", i
+    return "none", None
+
+
+def found_later(a):
+    found = None
+    for i in range(len(a)):
+        if a[i] > 0:
+            found = i
+    return found
+
+
+def pair_or_number(a):
+    if a[0] > 0:
+        return a[0], 1
+    return 3
+
+
+def peak(a):
+    at = -1
+    for i in range(len(a)):
+        if at < 0 or a[i] > a[at]:
+            at = i
+    return Peak(at, a[at]) if at >= 0 else None
+
+
+def by_a_global(a):
+    return FAR if a[0] > 0 else a[0]
+
+
+def of_ifs(a):
+    r = 0
+    if a[0] > 0:
+        r = a[0]
+        if a[1] > 0:
+            r = 2.5
+    return r, -1
+
+
+def copy_or_itself(a):
+    if a[0] < 0:
+        b = np.zeros(len(a))
+        for i in range(len(a)):
+            b[i] = a[i] * 2
+        return b
+    return a
+
+
+def exchanged(a):
+    b = a.copy()
+    for i in range(len(a)):
+        b[i] = i
+    if a[0] > 0:
+        a, b = b, a
+    return a, b
+
+
+def parts(a):
+    if a[0] > 1:
+        return a[::-1]
+    if a[0] > 0:
+        return a[:2]
+    return a if a[1] > 0 else a[0]
+
+
+def captured_or_itself(a):
+    if a[0] > 0:
+        return TABLE, a[0]
+    return a, TABLE
+
+
+ONE = (captured_or_itself, first_negative, place_or_none, place_or_float, truth_or_number, word, found_later, pair_or_number, peak,
+       by_a_global, of_ifs, copy_or_itself, exchanged, parts)
+
+
+def check(fn, arguments, target):
+    given = [[each.copy() if isinstance(each, np.ndarray) else each for each in arguments] for _ in range(2)]
+    twin = pyflat.twin(fn).with_options(target=target)
+    for _ in range(4):  # the third call may have a plan
+        expected, got = fn(*given[0]), twin(*given[1])
+        assert bits(expected) == bits(got)
+        assert [bits(one) for one in given[0]] == [bits(one) for one in given[1]]
+        shared = [[each is one for one in arrays] for each, arrays in ((expected, given[0]), (got, given[1]))]
+        assert shared[0] == shared[1]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", ONE)
+def test_what_is_returned_depends_on_the_path(fn, target):
+    for dtype in ("float64", "float32", "int32"):
+        for values in ([1, 2, 3], [2, -2, 3], [-1, -2, 0], [0, 1, 2]):
+            check(fn, [np.array(values, dtype)], target)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("first", DTYPES)
+@pytest.mark.parametrize("second", DTYPES)
+def test_a_number_is_of_the_array_that_it_is_from(first, second, target):
+    for out in (0, 1):
+        for a, b in ((1, 0), (0, 1)):
+            check(of_two_arrays, [np.array([a], first), np.array([b], second), np.array([out])], target)
+
+
+def test_a_captured_array_is_returned_itself(monkeypatch):
+    twin = pyflat.twin(captured_or_itself)
+    assert twin(np.ones(2))[0] is TABLE
+    monkeypatch.setitem(globals(), "TABLE", TABLE.copy())
+    assert twin(np.ones(2))[0] is TABLE
+
+
+def test_a_small_new_array_is_no_captured_one():
+    def fresh(a):
+        return a if a[0] > 0 else np.array([1.0, 2.0])
+
+    with pytest.raises(FlattenError, match="the kernel returns an array"):
+        pyflat.twin(fresh)(np.zeros(2))
+
+
+def test_a_list_is_refused_by_name():
+    def pair(a):
+        return [a[0], 1]
+
+    with pytest.raises(FlattenError, match="the kernel returns a list"):
+        pyflat.twin(pair)(np.arange(3.0))
+
+
+def test_a_gufunc_has_outputs_of_one_dtype():
+    def either(a, b):
+        return a[0] if a[0] > 0 else b[0]
+
+    twin = pyflat.twin(either).with_options(signature="(n),(n)->()")
+    assert twin(np.ones((2, 3)), np.ones((2, 3))).tolist() == [1.0, 1.0]
+    with pytest.raises(FlattenError, match="returns a number of f4 or f8, and signature="):
+        twin(np.ones((2, 3), np.float32), np.ones((2, 3)))
