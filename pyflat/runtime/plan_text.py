@@ -523,6 +523,7 @@ class _Text(Conditions):
         arrays, limit = self._arrays(), _few(point)
         if not arrays:
             return []
+        left = self._missed() if point.few else [f"        {MISS}"]  # the call compiles what the next plan takes
         first, wide = arrays[0], f"{OURS}wide"
         alone = f"{{0}}.size <= {point.step} and {self.object(self.entry.on_one_thread)}({{0}}.size)"
         flags = " & ".join(f"{name}.flags.num" for name in arrays)
@@ -543,11 +544,11 @@ class _Text(Conditions):
             f"            except {self.constant(ValueError)}:",
             f"                {MISS}",
             f"            if {wide}.size >= {limit} and not ({alone.format(wide)}):",
-            f"                {MISS}",
+            *[f"        {line}" for line in left],
             f"            if {wide}.size < {WALKED}:",
             f"                {wide} = None",
             f"        elif {first}.size >= {limit} and not ({alone.format(first)}):",
-            f"            {MISS}",
+            *[f"    {line}" for line in left],
         ]
 
     def _arrays(self) -> list[str]:
