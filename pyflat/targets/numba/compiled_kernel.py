@@ -46,10 +46,10 @@ CALL_WORK = 2**27
 """Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
 
 
-FEW_LANES = 128
+FEW_LANES = 64
 """Calls with so many lanes or fewer get a kernel of one register and one way, where that is much less code: the first
-call of Black and Scholes takes a third of the time. At 128 lanes their run times are equal within the noise, at 1,000
-such a kernel takes up to 1.1 times as long, and the other one is compiled for the first call with more lanes."""
+call of Black and Scholes takes a third of the time. Up to 64 lanes such kernels are as fast or faster, at 100 up to 6 %
+slower; the other one is compiled for the first call with more lanes."""
 
 MUCH = 250.0
 """Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""

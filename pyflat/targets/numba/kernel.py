@@ -198,7 +198,9 @@ def refills(kernel: Kernel, shape: Shape) -> bool:
 
 def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
                 ) -> Regrouping | None:
-    if not shape.second_way or kernel.stored or kernel.size > LARGE or not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
+    if not shape.second_way or kernel.stored or kernel.size > LARGE:
+        return None
+    if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
         return None  # lanes wait in memory as lanes
     return plan_regrouping(items, kernel.results, shared, varying, shape.width, shape.registers)
 
