@@ -241,7 +241,7 @@ def _is_simple(shape: Shape) -> bool:
 
 def _few(point: KernelEntry) -> int:
     """Lanes from which on threads may be worth it, or more than one call of the kernel."""
-    return min(point.step, 2 * threads.GRAIN)
+    return min(point.step + point.few, 2 * threads.GRAIN)
 
 
 def _has_objects(shape: Shape) -> bool:

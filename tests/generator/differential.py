@@ -162,9 +162,9 @@ def _check_storage(
 @contextlib.contextmanager
 def kernels_for_many_lanes() -> Iterator[None]:
     """The numba target runs few lanes as it runs many."""
-    from pyflat.targets.numba import engine
+    from pyflat.targets.numba import compiled_kernel
 
-    with mock.patch.object(engine, "FEW_LANES", 0):
+    with mock.patch.object(compiled_kernel, "FEW_REGISTERS", 0):
         yield
 
 

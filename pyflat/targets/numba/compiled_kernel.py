@@ -46,10 +46,10 @@ CALL_WORK = 2**27
 """Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
 
 
-FEW_LANES = 64
-"""Calls with so many lanes or fewer get a kernel of one register and one way, where that is much less code: the first
-call of Black and Scholes takes a third of the time. Up to 64 lanes such kernels are as fast or faster, at 100 up to 6 %
-slower; the other one is compiled for the first call with more lanes."""
+FEW_REGISTERS = 2
+"""Calls with so many registers of lanes or fewer get a kernel of one register and one way, where that is much less
+code: the first call of Black and Scholes takes a third of the time. Calls with 8 or 16 lanes take 0.6 to 1 of the time on a
+processor with AVX-512, with 32 up to 1.4; the other kernel is compiled for the first call with more lanes."""
 
 MUCH = 250.0
 """Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""
@@ -70,6 +70,11 @@ class KernelFacts(NamedTuple):
         return list(map(np.dtype, self.inputs)), list(map(np.dtype, self.results))
 
 
+def few_lanes() -> int:
+    """The most lanes of a call that are few."""
+    return FEW_REGISTERS * processor().vector_bytes // 8
+
+
 def facts_of(kernel: Kernel) -> KernelFacts:
     known, items = dtypes(kernel.floats), list(kernel.items)
     inputs = tuple(kernel.stored.get(param, known[param.kind]).str for param in kernel.params)
@@ -86,7 +91,7 @@ class CompiledKernel:
     def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode, read: Stored = (), few: bool = False):
         self.facts, self._pattern, self.code, self._read, self.few = facts, pattern, code, read, few
         most = max(CALL_WORK // (facts.size + 1), 1)
-        self.step = min(most, FEW_LANES) if few else most
+        self.step = min(most, few_lanes()) if few else most
         """Lanes in one call, so that Python gets to see Ctrl-C, and that a kernel for few lanes gets no more."""
         self._calls: dict[tuple[np.dtype[Any], ...], _KernelCall] = {}
 

@@ -32,13 +32,13 @@ from pyflat.ir.uses import results_of
 from pyflat.passes.pipelines import run, within
 from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.compiled_kernel import (
-    FEW_LANES,
     CompiledKernel,
     InnerLoop,
     KernelEntry,
     KernelFacts,
     compile_kernel,
     facts_of,
+    few_lanes,
 )
 from pyflat.targets.numba.jit import Processor, load_code, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern
@@ -188,7 +188,7 @@ class NumbaEngine:
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
         read = self._read(role, pattern, _arrays(lanes))
         compiled = (self._compiled.get((role, pattern, read))
-                    or self._compile(role, pattern, read, few=n <= FEW_LANES))
+                    or self._compile(role, pattern, read, few=n <= few_lanes()))
         buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(compiled.facts.operands[0])
                    if isinstance(lanes[k], Spread)}
         step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step

@@ -16,7 +16,8 @@ from pyflat.targets.numba import engine as target
 from pyflat.testing import same_bits
 from tests.generator.kept import own_cache
 
-MANY = target.FEW_LANES + 1
+FEW = compiled_kernel.few_lanes()
+MANY = FEW + 1
 
 
 def priced(s: float, k: float) -> float:
@@ -58,17 +59,17 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 def test_a_light_function_has_one_kernel(compiled):
     twin = pyflat.twin(light, target="numba")
-    twin(*columns(8))
+    twin(*columns(FEW))
     twin(*columns(MANY))
     assert compiled == [False]
 
 
 def test_more_lanes_get_another_kernel_once(compiled):
     twin = pyflat.twin(priced, target="numba")
-    for count in (8, 1, target.FEW_LANES):
+    for count in (FEW, 1):
         twin(*columns(count))
     assert compiled == [True]
-    for count in (MANY, 10_000, 8):
+    for count in (MANY, 10_000, 3):
         twin(*columns(count))
     assert compiled == [True, False]
 
@@ -83,7 +84,7 @@ def test_many_lanes_need_no_kernel_for_few(compiled):
 def test_both_give_the_same_bits():
     twin = pyflat.twin(priced, target="numba")
     columns_of_all = columns(MANY)
-    few = [twin(*[column[k : k + 7] for column in columns_of_all]) for k in range(0, MANY, 7)]
+    few = [twin(*[column[k : k + 3] for column in columns_of_all]) for k in range(0, MANY, 3)]
     assert same_bits(np.concatenate(few), twin(*columns_of_all))
     rows = zip(*[column.tolist() for column in columns_of_all], strict=True)
     assert same_bits(np.concatenate(few), np.array([priced(*row) for row in rows]))
@@ -94,14 +95,14 @@ def test_operands_of_other_dtypes():
     twin = pyflat.twin(priced, target="numba")
     for dtype in (np.float32, ">f8", np.int32):
         stored = (x * 10).astype(dtype)
-        few = twin(stored[:9], y[:9])
-        assert same_bits(few, twin(stored, y)[:9])
+        few = twin(stored[:3], y[:3])
+        assert same_bits(few, twin(stored, y)[:3])
 
 
 def test_a_plan_makes_way_for_more_lanes(compiled):
     twin = pyflat.twin(priced, target="numba")
     for _ in range(60):  # by then the shortest way to the kernel is there
-        twin(*columns(8))
+        twin(*columns(FEW))
     for _ in range(3):
         twin(*columns(MANY))
     assert compiled == [True, False]
@@ -111,16 +112,16 @@ def test_a_plan_makes_way_for_more_lanes(compiled):
 
 def test_ahead_of_time_the_kernel_for_many_lanes_is_compiled(compiled):
     twin = pyflat.twin(priced, target="numba")
-    twin.compile(*columns(8))
+    twin.compile(*columns(FEW))
     assert compiled == [False, False]  # the values, and which lanes are suspect
-    twin(*columns(8))
+    twin(*columns(FEW))
     twin(*columns(MANY))
     assert len(compiled) == 2
 
 
 def test_another_process_takes_what_there_is(compiled):
     with own_cache():
-        for count, expected in ((8, [True]), (8, [True]), (MANY, [True, False]), (8, [True, False])):
+        for count, expected in ((3, [True]), (3, [True]), (MANY, [True, False]), (3, [True, False])):
             _forget()
             pyflat.twin(priced, target="numba")(*columns(count))
             assert compiled == expected
