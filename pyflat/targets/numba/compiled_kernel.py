@@ -48,8 +48,8 @@ CALL_WORK = 2**27
 
 FEW_REGISTERS = 2
 """Calls with so many registers of lanes or fewer get a kernel of one register and one way, where that is much less
-code: the first call of Black and Scholes takes a third of the time. Calls with 8 or 16 lanes take 0.6 to 1 of the time on a
-processor with AVX-512, with 32 up to 1.4; the other kernel is compiled for the first call with more lanes."""
+code: the first call of Black and Scholes takes a third of the time. Calls with 8 or 16 lanes take 0.6 to 1 of the time
+on a processor with AVX-512, with 32 up to 1.4; the other kernel is compiled for the first call with more lanes."""
 
 MUCH = 250.0
 """Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""
