@@ -52,12 +52,14 @@ large by themselves come first, then kernels, then the functions of an open corp
 `unroll` asks for `loops="unroll"`; `kept` is the same function without, as a twin is by default.
 
 What holds: every line but `unroll` is below numba.njit's, where that has one, the largest function of the corpus
-takes 4.1 s (goal 5), and second processes at most 0.07 s. What misses: `unroll`, a loop of 4,096 trips that
-was asked to be straight-line code, takes five times as long as njit, which keeps the loop, as `kept` does here; its
-flattening alone is twice that time. Functions of 50 operations take at most 0.15 s, unless vector code of functions is
-translated with them (`bs`, `srgb`, `haversine`, `steam`, `implied`): LLVM has four fifths of that. The table of a
-million entries takes 0.043 s (goal 0.01): LLVM has 0.015, looking at each entry's type and number 0.016 (12 ns an
-entry, by `marshal`).
+takes 4.1 s (goal 5), second processes at most 0.09 s, and the kernels, functions of 50 operations and more, at most
+0.15 s: calls with up to two registers of lanes (16 of float64 with AVX-512; here there are 8) get machine code of one
+register, a quarter of the code that more lanes get, or less (`design.md`); the first call with more lanes compiles
+that, 0.22 s for `bs`. What misses: `unroll`, a loop of 4,096 trips that was asked to be straight-line code, takes
+five times as long as njit, which keeps the loop, as `kept` does here; its flattening alone is twice that time. It is
+not kept in spite of what was asked: of a loop that adds a table's items the straight-line code takes 24 ms where the
+loop takes 63 (20,000 lanes). The table of a million entries takes 0.03 s more than one of 200 entries (goal 0.01 for
+all): looking at each entry's type and number is most of that (13 to 26 ns an entry, by `marshal`).
 """
 
 

@@ -123,9 +123,11 @@ def _prepare(on_threads: bool, as_many: bool) -> None:
 
 
 def _as_many() -> None:
-    """From now on the NumPy engine runs few lanes as it runs many: selects by bits, arms and loops that gather lanes,
-    and blocks of 16."""
-    numpy_target.FEW = numpy_target.LEAST = 0
+    """From now on the engines run few lanes as they run many, that of NumPy with selects by bits, arms and loops that
+    gather lanes, and blocks of 16."""
+    from pyflat.targets.numba import compiled_kernel
+
+    compiled_kernel.FEW_REGISTERS = numpy_target.FEW = numpy_target.LEAST = 0
     numpy_target.BLOCK = 16
     numpy_blocks.WORTH, numpy_loops.PATIENCE = 0.5, 0.01
     numpy_blocks.GATHER = numpy_blocks.SCATTER = numpy_blocks.FIND = numpy_blocks.CALL = numpy_blocks.VIEW = 0.0

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pyflat.functions.records import RECORDS, MathFunction
-from pyflat.ir.tables import table_of
+from pyflat.ir.tables import Table, table_of
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Number = int | float
@@ -68,14 +68,16 @@ def hull(values: Iterable[Number], nan: bool = False) -> Interval | None:
 def of_table(table: tuple[Number, ...]) -> Interval | None:
     """An index out of range gives any item, but an item."""
     if (long := table_of(table)) is not None:
-        return _of_array(long.array)
+        return _of_long(long)
     if table and not any(map(math.isnan, table)):
         return Interval(min(table), max(table), False)
     numbers = [v for v in table if not math.isnan(v)]
     return hull(numbers, nan=len(numbers) < len(table)) if numbers else None
 
 
-def _of_array(numbers: npt.NDArray[Any]) -> Interval | None:
+@lru_cache(maxsize=8)
+def _of_long(table: Table) -> Interval | None:
+    numbers = table.array
     nan = numbers.dtype.kind == "f" and bool(np.isnan(numbers).any())
     known = numbers[~np.isnan(numbers)] if nan else numbers
     return Interval(known.min().item(), known.max().item(), nan) if len(known) else None

@@ -134,6 +134,7 @@ class NumbaText(PlanText):
         arrays, limit = self.arrays, _few(point)
         if not arrays:
             return []
+        left = self.missed() if point.few else [f"        {MISS}"]  # the call compiles what the next plan takes
         first, wide = arrays[0], f"{OURS}wide"
         alone = f"{{0}}.size <= {point.step} and {self.object(self.entry.on_one_thread)}({{0}}.size)"
         flags = " & ".join(f"{name}.flags.num" for name in arrays)
@@ -154,14 +155,14 @@ class NumbaText(PlanText):
             f"            except {self.constant(ValueError)}:",
             f"                {MISS}",
             f"            if {wide}.size >= {limit} and not ({alone.format(wide)}):",
-            f"                {MISS}",
+            *[f"        {line}" for line in left],
             f"            if {wide}.size < {WALKED}:",
             f"                {wide} = None",
             f"        elif {first}.size >= {limit} and not ({alone.format(first)}):",
-            f"            {MISS}",
+            *[f"    {line}" for line in left],
         ]
 
 
 def _few(point: KernelEntry) -> int:
     """Lanes from which on threads may be worth it, or more than one call of the kernel."""
-    return min(point.step, 2 * threads.GRAIN)
+    return min(point.step + point.few, 2 * threads.GRAIN)

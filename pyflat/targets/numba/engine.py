@@ -38,6 +38,7 @@ from pyflat.targets.numba.compiled_kernel import (
     KernelFacts,
     compile_kernel,
     facts_of,
+    few_lanes,
 )
 from pyflat.targets.numba.jit import Processor, load_code, processor
 from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern
@@ -65,6 +66,9 @@ SPREAD_BLOCK = 2**14
 
 
 Role = Literal["values", "mask"]
+
+_Key = tuple[str, Pattern, Stored]
+"""What a kernel is for: its role, which arguments are scalars, and what is read as it is stored."""
 
 
 class Kernels:
@@ -116,7 +120,9 @@ class NumbaEngine:
     pace: float = math.inf
     """Seconds that a lane has taken, as far as that was measured."""
     shares: ClassVar[bool] = True
-    _compiled: dict[tuple[str, Pattern, Stored], CompiledKernel] = field(default_factory=dict)
+    _compiled: dict[_Key, CompiledKernel] = field(default_factory=dict)
+    _few: dict[_Key, CompiledKernel] = field(default_factory=dict)
+    """Kernels for few lanes, where there are no others yet."""
 
     @property
     def fused(self) -> Function:
@@ -161,7 +167,7 @@ class NumbaEngine:
         if role != "values" or self.cost == math.inf:
             return ()
         read = stored_of(self.cost, self.facts.operands[0], given)
-        known = tuple(self._compiled)  # another thread may add some
+        known = {*tuple(self._compiled), *tuple(self._few)}  # another thread may add some
         others = sum(bool(each[2]) and each[1] == pattern for each in known)
         return read if others < MOST_KERNELS or (role, pattern, read) in known else ()
 
@@ -181,7 +187,8 @@ class NumbaEngine:
         """Run the kernel in calls of bounded length; whether any lane is suspect."""
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
         read = self._read(role, pattern, _arrays(lanes))
-        compiled = self._compiled.get((role, pattern, read)) or self._compile(role, pattern, read)
+        compiled = (self._compiled.get((role, pattern, read))
+                    or self._compile(role, pattern, read, few=n <= few_lanes()))
         buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(compiled.facts.operands[0])
                    if isinstance(lanes[k], Spread)}
         step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step
@@ -195,45 +202,54 @@ class NumbaEngine:
             suspect |= compiled.run(part.stop - start, [*inputs, *[output[part] for output in outputs]])
         return suspect
 
-    def _compile(self, role: str, pattern: Pattern, read: Stored = ()) -> CompiledKernel:
+    def _compile(self, role: str, pattern: Pattern, read: Stored = (), *, few: bool = False) -> CompiledKernel:
         key = role, pattern, read
+        if few and key in self._few:
+            return self._few[key]
         with translating, no_full_collections():
-            if key not in self._compiled:
-                self._compiled[key] = self._kept(*key) or self._made(*key)
-            return self._compiled[key]
+            found = self._compiled.get(key) or (self._few.get(key) if few else None)
+            if found is None:
+                found = (self._kept(*key, True) if few else None) or self._kept(*key, False) or self._made(*key, few)
+                (self._few if found.few else self._compiled)[key] = found
+            return found
 
-    def _made(self, role: str, pattern: Pattern, read: Stored) -> CompiledKernel:
+    def _made(self, role: str, pattern: Pattern, read: Stored, few: bool) -> CompiledKernel:
         with room_to_recurse(self.fused):
             if read and keeps_lanes(self.kernels.of(role), processor().vector_bytes):
-                return self._compile(role, pattern)
-            made, symbols = compile_kernel(self.kernels.of(role, read), pattern, read)
+                return self._compile(role, pattern, few=few)
+            made, symbols = compile_kernel(self.kernels.of(role, read), pattern, read, few)
         kept_as = made.code.kept_as
         if self.shelf is not None and kept_as is not None and (found := notes_on(symbols)) is not None:
             notes, tables = found
             facts = {"code": kept_as, "symbols": notes, "facts": made.facts}
-            self.shelf.store(Made(facts, tables), *_label(role, pattern, read, processor()))
+            self.shelf.store(Made(facts, tables), *_label(role, pattern, read, made.few, processor()))
         return made
 
-    def _kept(self, role: str, pattern: Pattern, read: Stored) -> CompiledKernel | None:
+    def _kept(self, role: str, pattern: Pattern, read: Stored, few: bool) -> CompiledKernel | None:
         """What another process has compiled."""
         cpu = processor()
-        found = None if self.shelf is None else self.shelf.load(*_label(role, pattern, read, cpu))
+        found = None if self.shelf is None else self.shelf.load(*_label(role, pattern, read, few, cpu))
         if found is None:
             return None
         symbols = symbols_of(found.facts["symbols"], found.code)
         code = load_code(found.facts["code"], ENTRY, symbols, cpu, symbols.kept)
-        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code, read)
+        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code, read, few)
 
     def stop(self, stopped: bool) -> None:
         """Make all kernels leave their loops: what they compute is given up."""
-        for compiled in tuple(self._compiled.values()):
+        for compiled in self._all():
             compiled.stop(stopped)
+
+    def _all(self) -> list[CompiledKernel]:
+        """Those that have been compiled."""
+        return [*tuple(self._compiled.values()), *tuple(self._few.values())]
 
     def entry_point(self, arguments: Sequence[np.dtype[Any] | None]) -> KernelEntry | None:
         """The values' kernel by itself for arguments of these dtypes, None for a scalar. None before a call compiles
         it."""
         pattern = tuple(dtype is None for dtype in arguments)
-        compiled = self._compiled.get(("values", pattern, self._read("values", pattern, arguments)))
+        key = "values", pattern, self._read("values", pattern, arguments)
+        compiled = self._compiled.get(key) or self._few.get(key)
         return None if compiled is None else compiled.entry_point(arguments, self.dtypes)
 
     def inner_loop(self) -> InnerLoop | None:
@@ -246,11 +262,11 @@ class NumbaEngine:
 
     def inspect_llvm(self) -> str:
         """The optimised LLVM IR of the kernels that have been compiled."""
-        return "\n".join(compiled.code.llvm for compiled in self._compiled.values())
+        return "\n".join(compiled.code.llvm for compiled in self._all())
 
     def inspect_asm(self) -> str:
         """The machine code of the kernels that have been compiled, as text."""
-        return "\n".join(compiled.code.assembly() for compiled in self._compiled.values())
+        return "\n".join(compiled.code.assembly() for compiled in self._all())
 
 
 def _arrays(lanes: Sequence[Operand]) -> list[np.dtype[Any] | None]:
@@ -300,6 +316,6 @@ def _is_false(suspect: Value) -> bool:
     return isinstance(suspect, Const) and not suspect.value
 
 
-def _label(role: str, pattern: Pattern, read: Stored, cpu: Processor) -> tuple[object, ...]:
+def _label(role: str, pattern: Pattern, read: Stored, few: bool, cpu: Processor) -> tuple[object, ...]:
     """What machine code is known by besides the function."""
-    return "numba", role, pattern, read, cpu.name, cpu.features, llvmlite.__version__
+    return "numba", role, pattern, read, few, cpu.name, cpu.features, llvmlite.__version__

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -87,9 +87,17 @@ class Shape:
     width: int
     registers: int
 
+    second_way: bool = True
+    """Whether lanes may wait for each other, or get other elements, where the data make that faster."""
+
     @property
     def lanes(self) -> int:
         return self.width * self.registers
+
+    @property
+    def smallest(self) -> Shape:
+        """One register, and one way."""
+        return replace(self, registers=1, second_way=False)
 
 
 LOOP_REGISTERS = 4
@@ -191,7 +199,9 @@ def refills(kernel: Kernel, shape: Shape) -> bool:
 
 def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
                 ) -> Regrouping | None:
-    if kernel.stored or kernel.size > LARGE or not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
+    if not shape.second_way or kernel.stored or kernel.size > LARGE:
+        return None
+    if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
         return None  # lanes wait in memory as lanes
     return plan_regrouping(items, kernel.results, shared, varying, shape.width, shape.registers)
 
@@ -214,7 +224,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     """The function that runs lanes of the kernel's operands. Where lanes that are done with a loop could get other
     elements, or lanes could wait for an expensive arm, it has two ways to choose from."""
     parts = None
-    if shape.width > 1 and kernel.size <= LARGE:
+    if shape.second_way and shape.width > 1 and kernel.size <= LARGE:
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
     regrouping = _regrouping(kernel, shape, inner, shared, varying)
