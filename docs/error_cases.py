@@ -243,12 +243,12 @@ f.flat(xs)
     "flatten/mixed-join": Example(
         '''
 def ends(x, how):
-    return (0.0, x) if how == "two" else x
+    return np.array([0.0, x]) if how == "two" else x
 
 pyflat.twin(ends)(xs, np.array(["two", "one", "two"]))
 ''', '''
 def ends(x, how):
-    return (0.0, x) if how == "two" else x
+    return np.array([0.0, x]) if how == "two" else x
 
 pyflat.twin(ends)(xs, "two")
 '''),

@@ -108,9 +108,9 @@ _code("flatten/effect", "an effect in the flattened path",
       "I/O, writes to captured objects, globals and attributes cannot happen per lane",
       "return the value instead of writing it")
 _code("flatten/result-kind", "the result cannot be held by lanes",
-      "lanes hold numbers, and strings and None that the function names (and tuples, lists, namedtuples and "
-      "dataclasses of them)",
-      "return a number, one of several strings that are known, or a tuple of these")
+      "lanes hold numbers, strings, None and objects that the function names, and tuples, lists, dicts, namedtuples "
+      "and dataclasses of them",
+      "return numbers, strings, or a tuple or list of these")
 _code("flatten/argument-kind", "an argument cannot be a lane",
       "lanes hold bool, int and float",
       "make the argument static, or pass an array of numbers")

@@ -74,7 +74,7 @@ class _Writer(CodegenState):
         super().__init__(module.default_indent, module.default_newline)
         self.offset = 0
         self.found: dict[int, Any] = {}
-        """By the identity of nodes, numbers until somebody asks for them."""
+        """By the identity of nodes, numbers until they are asked for."""
         self.starts: list[int] = []
 
     def add_indent_tokens(self) -> None:

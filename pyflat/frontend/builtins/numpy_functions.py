@@ -103,8 +103,7 @@ def _require_size(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode
     sizes = arguments.positional[:1]
     if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
         raise s.refuse("flatten/lane-to-object", f"the length of {_title(fn)}(...) differs from lane to lane", node,
-                       why="an array has one shape in all lanes",
-                       help="loop over range(n), or make a list: [... for i in range(n)]")
+                       why="an array has one shape in all lanes; a loop over range(n) and a list may differ")
 
 
 _LOOPS = {getattr(np, name) for name in NUMPY_LOOPS.values()}
