@@ -778,13 +778,6 @@ def ragged(x):
     return pair[1]
 
 
-@case(SECTION, "results that are tuples of different lengths, or numbers beside them: objects", FLOATS)
-def one_or_two(x):
-    if x < 0.0:
-        return 0
-    return (x,) if x > 1.0 else (x, 2)
-
-
 @case(SECTION, "a table at an index that differs by lane", (0, 1, 2, 1, -1))
 def looked_up(i):
     return (1.5, 2.5, -3.0)[i]
