@@ -14,11 +14,10 @@ from functools import partial
 from typing import Any
 
 from pyflat.errors import FlattenError, InternalError, refuse
-from pyflat.frontend import results, two_readings
+from pyflat.frontend import results, two_readings, written_arguments
 from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
-from pyflat.frontend.results import return_what_is_written
 from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
 from pyflat.frontend.state import heap, lookup
@@ -130,7 +129,7 @@ def _specialise(
             before = s.state.copy()
             items, edges = s._arm(lambda: _run_body(s, frame, given), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
-            return_what_is_written(s, bound, before, out, _own_dicts(function))
+            written_arguments.return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
     kinds = results.kinds_of(shape)
     _settle_dead(edges, kinds)
