@@ -144,10 +144,6 @@ def attribute(a):
     return a[0].foo
 
 
-def unlike(a):
-    return a[0] if a[1] > 0.0 else len(a)
-
-
 def printed(a):
     print(a[0])
 
@@ -164,7 +160,7 @@ def listed(a):
     return [x for x in a]
 
 
-@pytest.mark.parametrize("function", [truth, whole, root, reduced, attribute, unlike, printed, ranged, text, listed],
+@pytest.mark.parametrize("function", [truth, whole, root, reduced, attribute, printed, ranged, text, listed],
                          ids=lambda function: function.__name__)
 def test_refusals_in_kernels_do_not_speak_of_lanes(function):
     with pytest.raises(pyflat.FlattenError) as refused:

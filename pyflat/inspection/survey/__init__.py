@@ -136,7 +136,7 @@ class _Work:
         """One process over these modules. The module to go on with where it ended early, None when all is done."""
         order = {"path": self.path, "modules": modules, "timeout": self.timeout, "skip": sorted(self._skip),
                  "prove": self.prove, "trust": self.trust, "root": self.place.root}
-        command = [sys.executable, "-m", "pyflat.inspection.survey.worker"]
+        command = [sys.executable, "-P", "-m", "pyflat.inspection.survey.worker"]  # here may be a json.py
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               env=_environment(), text=True, encoding="utf-8") as process:
             assert process.stdin is not None and process.stdout is not None

@@ -272,7 +272,7 @@ def refused_setops(n: "small", k: "small"):
     return len({n, k} | {1}), len({n, 1, 2} & {k, 2}), len({n, 1} - {k}), {n} <= {k, n}
 
 
-def refused_counter2(n: "small", k: "small"):
+def case_counter2(n: "small", k: "small"):
     d = {}
     for v in (n, k, n, 1):
         d[v] = d.get(v, 0) + 1
@@ -285,7 +285,7 @@ def case_dictlane(n: "small", k: "small"):
     return d.get(k, -1.0), len(d), d[1]
 
 
-def refused_dictpop(n: "small"):
+def case_dictpop(n: "small"):
     d = {1: 1.0, 2: 2.0}
     return d.pop(n), len(d)
 

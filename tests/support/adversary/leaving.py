@@ -593,7 +593,7 @@ def _tail_and(n):
     return n <= 0 or (n != 5 and _tail_and(n - 1))
 
 
-def refused_tail_and(n: "small"):
+def case_tail_and(n: "small"):
     """flatten/recursion"""
     return _tail_and(n)
 

@@ -292,7 +292,7 @@ def case_zero_end(x: "float"):
     return "a\0" if x > 0 else "a"
 
 
-def refused_tuple_varlen(x: "float"):
+def case_tuple_varlen(x: "float"):
     return (1.0,) if x > 0 else (1.0, 2.0)
 
 
