@@ -198,24 +198,28 @@ def perm(n: int, k: int | None = None) -> int:
 
 def power_of_ints(base: int, exponent: int, modulus: int) -> int:
     """pow(base, exponent, modulus)."""
-    if modulus == 0:
-        raise ValueError("pow() 3rd argument cannot be 0")
-    size = abs(modulus)
-    if exponent < 0:
-        base, exponent = inverse_modulo(base, size), -exponent
-    result = power_modulo(base, exponent, size) if size <= 1 << 50 else power_modulo_wide(base, exponent, size)
-    return result - size if modulus < 0 and result != 0 else result
+    return power_below(base, exponent, modulus, power_modulo_any)
 
 
 def power_of_ints_narrow(base: int, exponent: int, modulus: int) -> int:
     """The same where floats have 24 digits."""
+    return power_below(base, exponent, modulus, power_modulo_narrow)
+
+
+def power_below(base: int, exponent: int, modulus: int, power: Callable[[int, int, int], int]) -> int:
+    """pow(base, exponent, modulus) by `power`, which takes exponents >= 0 and a modulus >= 1."""
     if modulus == 0:
         raise ValueError("pow() 3rd argument cannot be 0")
     size = abs(modulus)
     if exponent < 0:
         base, exponent = inverse_modulo(base, size), -exponent
-    result = power_modulo_narrow(base, exponent, size)
+    result = power(base, exponent, size)
     return result - size if modulus < 0 and result != 0 else result
+
+
+def power_modulo_any(base: int, exponent: int, modulus: int) -> int:
+    """pow(base, exponent, modulus), exponent >= 0 and modulus >= 1."""
+    return power_modulo(base, exponent, modulus) if modulus <= 1 << 50 else power_modulo_wide(base, exponent, modulus)
 
 
 def power_modulo(base: int, exponent: int, modulus: int) -> int:
