@@ -33,8 +33,9 @@ from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.numba.arms import Arm, Least, arms_of
 from pyflat.targets.numba.arms import Literal as Condition
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
+from pyflat.targets.numpy.conjunctions import Conjunctions
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
-from pyflat.targets.numpy.frames import Conjunctions, Frame, Style
+from pyflat.targets.numpy.frames import Frame, Style
 from pyflat.targets.numpy.library import compiled
 from pyflat.targets.numpy.memory import Layout
 from pyflat.targets.numpy.spelling import literal
