@@ -15,6 +15,21 @@ ALIGNMENT = 64
 """Bytes: the widest register and the cache line."""
 
 
+_NO_OWN_VECTORS = '"min-legal-vector-width"="0"'
+
+
+class _Attributes(ir.FunctionAttributes):  # type: ignore[misc]
+    _known = ir.FunctionAttributes._known | {_NO_OWN_VECTORS}
+
+
+def without_own_vectors(function: ir.Function) -> None:
+    """Only LLVM makes vectors of this function. Where the processor is better off with half of its widest registers,
+    as LLVM says of Intel's with AVX-512, it then uses these everywhere; else it would shuffle half registers in whole
+    ones."""
+    function.attributes = _Attributes(function.attributes)
+    function.attributes.add(_NO_OWN_VECTORS)
+
+
 def i64(number: int) -> ir.Constant:
     return ir.Constant(I64, number)
 

@@ -36,7 +36,7 @@ from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.operations import KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, STRIDED, Place
 from pyflat.targets.numba.kernels.splits import plan_splits, write_split
-from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack
+from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack, without_own_vectors
 
 
 @dataclass(slots=True)
@@ -84,6 +84,8 @@ class KernelCode(KernelOperations):
         b.ret(i64(FAULTED | WAITED))
         b.position_at_end(done)
         self._write_results(self.targets[fn.label].phis)
+        if not self.lanes and not self.splits:
+            without_own_vectors(self.function)
         return str(self.module)
 
     # --- the frame
