@@ -14,7 +14,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,12 @@ from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, Operand, Settling, has_doubts, store_certain
 from pyflat.targets.numba.emitter import Emitter, Lane, Ranges, size_of, types_of
-from pyflat.targets.numba.feed import SLOT
+from pyflat.targets.numba.feed import LINE, SLOT
 from pyflat.targets.numba.feed_calls import Wanted, write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import is_vector_function, library_function
-from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, parted, stack
 from pyflat.targets.numba.loop_variance import suspect_values
 from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
 from pyflat.targets.numba.operand_ranges import operand_ranges
@@ -48,6 +48,9 @@ from pyflat.targets.numba.symbols import Symbols
 from pyflat.targets.numba.vector_math import is_without_branch
 
 ENTRY = "kernel"
+
+PART = 16
+"""Bytes of a store that lies in one cache line wherever NumPy has put an array."""
 
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 
@@ -302,7 +305,7 @@ def split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item
     return hoisted, inner
 
 
-def _memory(kernel: Kernel, value: Value) -> ir.Type:
+def _memory(kernel: Kernel, value: Value | Lane) -> ir.Type:
     """Bools are bytes in memory."""
     return I8 if value.kind is BOOL else types_of(kernel.floats)[value.kind]
 
@@ -460,10 +463,37 @@ class _Lanes:
         return lambda register: self._load(param, place, i64(register * self.shape.width))
 
     def _store_results(self, gang: Gang, pointers: Sequence[Any], start: Any) -> None:
-        for r in gang.registers:
-            first = self.builder.add(start, i64(r * self.shape.width))
-            for root, pointer in zip(self.kernel.roots, pointers, strict=True):
-                self._store(gang.read(r, root), pointer, first, r)
+        """Several results that do not all begin at a cache line are stored in parts, of which none lies in two."""
+        builder = self.builder
+        rows = [(builder.add(start, i64(r * self.shape.width)), r,
+                 [gang.read(r, root) for root in self.kernel.roots]) for r in gang.registers]
+
+        def write(store: Callable[[Lane, Any, Any, int], None]) -> None:
+            for first, r, lanes in rows:
+                for lane, pointer in zip(lanes, pointers, strict=True):
+                    store(lane, pointer, first, r)
+
+        if self.notes or len(pointers) == 1 or self.shape.width * _lane_bytes(self.kernel) < LINE:
+            write(self._store)
+            return
+        addresses = reduce(builder.or_, [builder.ptrtoint(pointer, I64) for pointer in pointers])
+        apart = builder.icmp_unsigned("!=", builder.and_(addresses, i64(LINE - 1)), i64(0))
+        with builder.if_else(apart) as (then, otherwise):
+            with then:
+                write(self._store_in_parts)
+            with otherwise:
+                write(self._store)
+
+    def _store_in_parts(self, lane: Lane, pointer: Any, start: Any, register: int) -> None:
+        """By 16 bytes, to which NumPy's arrays are aligned."""
+        element = _memory(self.kernel, lane)
+        lanes = PART // size_of(element)
+        if lane.kind is BOOL or lanes >= self.shape.width:
+            self._store(lane, pointer, start, register)
+            return
+        for k, part in enumerate(parted(self.builder, lane.value, lanes)):
+            place = element_at(self.builder, pointer, self.builder.add(start, i64(k * lanes)), element)
+            self.builder.store(part, place, align=size_of(element))
 
     def _note_suspects(self, gang: Gang, suspects: Any) -> None:
         if self.kernel.suspect is None:
