@@ -271,6 +271,8 @@ class Evaluator:
         self.frozen, self.shared = WeakSet(), WeakSet()
         self.facts: list[Fact] = []
         """The conditions that hold at the current place."""
+        self.handling = 0
+        """Handlers of exceptions that the current place is in."""
         self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
         """What a short circuit has joined: (is `and`, its parts)."""
         self.catching_warnings = False
@@ -469,6 +471,10 @@ class Evaluator:
             self.doubt(fault.message or f"Python raises a {type_name} here", node)
         self.build.end(Exit(FAULT, fault=fault))
         return ControlLeft()
+
+    def is_conditional(self) -> bool:
+        """Whether some lanes may not come here: the path is in an arm, behind one that has left, or in a handler."""
+        return bool(self.facts) or self.handling > 0
 
     def doubt(self, what: str, node: cst.CSTNode | None = None) -> None:
         """What to refuse where no path returns: the first such place is the one that is told."""
