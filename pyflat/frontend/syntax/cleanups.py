@@ -94,11 +94,11 @@ def catch(s: Evaluator, classes: tuple[type[BaseException], ...], body: Callable
             s.split(raised, handled)
             return
         assert isinstance(raised, Static)
-        s.handling += 1
+        s.effects.handling += 1
         try:
             handle(raised.value)
         finally:
-            s.handling -= 1
+            s.effects.handling -= 1
 
     s.region(done, lambda: handled(s.region(scope.raised, run)))
 

@@ -91,6 +91,21 @@ def other_kind_after(x):
     return int(x > 1)
 
 
+def read_from(name):
+    with open(name) as file:
+        return float(file.read())
+
+
+def what_cannot_be_flattened_after(x):
+    if x > 1000:
+        print("so large")
+        return read_from("no such file")
+    if x > 3:
+        warnings.warn("large", stacklevel=2)
+        x = x + len(str(globals().get("no such name")))
+    return x * 2
+
+
 def original_of(function, xs):
     out = io.StringIO()
     with contextlib.redirect_stdout(out), warnings.catch_warnings():
@@ -108,7 +123,7 @@ def twin_of(function, target, xs):
 
 @TARGETS
 @pytest.mark.parametrize("function", [value_after, falls_through, in_a_loop, through_a_helper, in_a_handler, in_both_arms,
-                                      several, none_after, label_after])
+                                      several, none_after, label_after, what_cannot_be_flattened_after])
 def test_values_and_text_are_the_originals(function, target):
     values, text = twin_of(function, target, XS)
     expected, printed = original_of(function, XS)
