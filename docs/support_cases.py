@@ -394,7 +394,15 @@ def importing(x):
     return m.sqrt(x)
 
 
-@case(SECTION, "`print` and other effects", FLOATS, code="flatten/unknown-call")
+@case(SECTION, "`print`, `warnings.warn` and logging under a condition: the original runs in these lanes", FLOATS)
+def reporting(x):
+    if x < 0.0:
+        print("negative:", x)
+        return 0.0
+    return x
+
+
+@case(SECTION, "`print` in every lane, and other effects", FLOATS, code="flatten/unknown-call")
 def printing(x):
     print(x)
     return x

@@ -21,7 +21,7 @@ from pyflat.frontend.result import Specialised
 from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
+from pyflat.frontend.state.frames import ControlLeft, Effects, Evaluator, Frame
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import Abstract, Complex, GuardedUnion, IncomingEdge, OtherText, State, Static
 from pyflat.frontend.syntax import calls
@@ -90,11 +90,23 @@ def _with_known_words(fn: Callable[..., Any], arguments: Mapping[str, Shape], **
     have."""
     texts: list[OtherText] = []
     try:
-        return _specialise(fn, arguments, texts=texts, **options)
+        return _past_effects(fn, arguments, texts=texts, **options)
     finally:
         asked = {text.parameter: tuple(text.asked) for text in texts if text.asked}
         if asked:
             raise UnknownWordsError(asked)
+
+
+def _past_effects(fn: Callable[..., Any], arguments: Mapping[str, Shape], **options: Any) -> Specialised:
+    """What follows a message of the original counts for the kind of the result; where it does not flatten, the path
+    ends with the message, and the original gives what it gives."""
+    effects = Effects(passed=True)
+    try:
+        return _specialise(fn, arguments, effects=effects, **options)
+    except FlattenError:
+        if not effects.met:
+            raise
+    return _specialise(fn, arguments, effects=Effects(), **options)
 
 
 def _specialise(
@@ -110,12 +122,13 @@ def _specialise(
     adoptions: Adoptions,
     none: bool,
     texts: list[OtherText],
+    effects: Effects,
 ) -> Specialised:
     function, given = _plain(fn, dict(arguments))
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
-    s.texts, s.none = texts, none
+    s.texts, s.none, s.effects = texts, none, effects
     params: list[Param] = []
     adoptions.begin(s)
     with room_to_recurse(function), closing(s):

@@ -69,6 +69,10 @@ class LaneResult:
 _DEFAULT: dict[Kind, Any] = {BOOL: False, INT: 0, FLOAT: math.nan, PACK: (), MEMORY: None}
 
 
+OTHERWISE: dict[Kind, Any] = {BOOL: True, INT: 1, FLOAT: 1.0, PACK: (), MEMORY: None}
+"""Other values for what is undefined than those that it has."""
+
+
 def instead(opcode: str, kind: Kind, error: Exception) -> Any:
     """What a total operation gives where Python raises: infinity where it grows beyond the floats."""
     row = OPERATIONS.get(opcode)
@@ -92,14 +96,17 @@ def run(
     calls: OpaqueCalls | None = None,
     wrapping: Collection[Op] = (),
     unbounded: bool = False,
+    undefined: Mapping[Kind, Any] | None = None,
 ) -> LaneResult:
     """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what opaque
     calls mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their
-    low bits (`analysis.demanded_bits`); `unbounded`: all of its ints are Python's, up to `MOST_BITS`.
+    low bits (`analysis.demanded_bits`); `unbounded`: all of its ints are Python's, up to `MOST_BITS`. `undefined`: what
+    undefined values are.
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
     machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls, fn.floats, wrapping)
     machine.bits = MOST_BITS if unbounded and not fn.total else LANE_BITS
+    machine.undefined = undefined or _DEFAULT
     for param, arg in zip(fn.params, args, strict=True):
         machine.env[param] = arg if fn.floats is F8 or param.kind is not FLOAT else fn.floats.rounded(arg)
     leave = machine.run_list(fn.body)
@@ -129,10 +136,11 @@ class _Machine:
         self.on_op = on_op
         self.bits = LANE_BITS
         self.suspect = False
+        self.undefined: Mapping[Kind, Any] = _DEFAULT
 
     def read(self, value: Value) -> Any:
         if isinstance(value, Const):
-            return _DEFAULT[value.kind] if value.value is None else value.value
+            return self.undefined[value.kind] if value.value is None else value.value
         return self.env[value]
 
     def assign(self, targets: Sequence[Param], sources: Sequence[Value]) -> None:

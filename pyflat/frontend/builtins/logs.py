@@ -10,7 +10,7 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.builtins.support import Handler, only
+from pyflat.frontend.builtins.support import Handler, effect_of_original, only
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import Abstract, Arguments, Scratch, Static
@@ -32,9 +32,7 @@ def _is_enabled(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstra
 
 
 def _log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """As a warning: the lane runs through the original, which logs."""
-    s.doubt("the function logs in every lane", node)
-    raise s.fault("Warning", "the original logs here", node)
+    return effect_of_original(s, "logs", node)
 
 
 def _logger(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -14,6 +14,7 @@ from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, numeric_kind
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, OtherText, Static
+from pyflat.ir.build import const
 from pyflat.ir.types import FLOAT
 
 Handler = Callable[[Evaluator, Arguments, cst.CSTNode], Abstract]
@@ -136,14 +137,29 @@ def unary_operation(opcode: str) -> Handler:
 
 
 def warn(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """A warning is an effect that the replay can have: the lane runs through the original, which warns."""
-    s.doubt("the function warns in every lane", node)
-    raise s.fault("Warning", "the original warns here", node)
+    return effect_of_original(s, "warns", node)
+
+
+def effect_of_original(s: Evaluator, what: str, node: cst.CSTNode) -> Abstract:
+    """An effect that the replay can have: the lane runs through the original, which warns, logs or prints. Under a
+    condition the path goes on for the kind of its result, where what follows flattens (`specialise`)."""
+
+    def leave() -> Abstract:
+        raise s.fault("Warning", f"the original {what} here", node)
+
+    if not s.is_conditional() or not s.effects.passed:
+        s.doubt(f"the function {what} in every lane", node)
+        leave()
+    s.effects.met = True
+    known = len(s.facts)
+    value = s.branch(s.build.op("eq", const(0), const(0)), leave, lambda: NONE)
+    del s.facts[known:]  # what follows is evaluated as if it ran
+    return value
 
 
 def change_filters(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """warnings.simplefilter and filterwarnings, which a surrounding catch_warnings undoes."""
-    if not s.catching_warnings:
+    if not s.effects.catching:
         raise s.refuse("flatten/effect", "the filters of the warnings module are changed", node,
                        help="do it inside `with warnings.catch_warnings():`")
     return NONE

@@ -172,6 +172,22 @@ Naming = tuple[int, str, Origin | None]
 """When a value was stored in a variable, its name and the statement."""
 
 
+@dataclass(slots=True)
+class Effects:
+    """Messages of the original: warnings, logs and prints.
+
+    passed      a path goes on behind one, for the kind of its result
+    met         a path has gone on
+    handling    handlers of exceptions that the current place is in
+    catching    it is inside `with warnings.catch_warnings()`
+    """
+
+    passed: bool = False
+    met: bool = False
+    handling: int = 0
+    catching: bool = False
+
+
 @dataclass
 class Trace:
     """What has been asked and done since the start: `syntax.repeated_calls` looks at what one call has added."""
@@ -273,8 +289,7 @@ class Evaluator:
         """The conditions that hold at the current place."""
         self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
         """What a short circuit has joined: (is `and`, its parts)."""
-        self.catching_warnings = False
-        """The place is inside `with warnings.catch_warnings()`."""
+        self.effects = Effects()
         self.zero_dimensional: set[Value] = set()
         """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
         self.saw_numpy = False
@@ -469,6 +484,10 @@ class Evaluator:
             self.doubt(fault.message or f"Python raises a {type_name} here", node)
         self.build.end(Exit(FAULT, fault=fault))
         return ControlLeft()
+
+    def is_conditional(self) -> bool:
+        """Whether some lanes may not come here: the path is in an arm, behind one that has left, or in a handler."""
+        return bool(self.facts) or self.effects.handling > 0
 
     def doubt(self, what: str, node: cst.CSTNode | None = None) -> None:
         """What to refuse where no path returns: the first such place is the one that is told."""

@@ -229,6 +229,8 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
             s.guards.varies("a hash")
         args, named = arguments.values()
         return const_eval(s, lambda: function(*args, **named))
+    if function is print and s.is_conditional():
+        return builtins.support.effect_of_original(s, "prints", node)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", repr(function))
     module = getattr(function, "__module__", None)
     title = f"{module}.{name}" if module else name

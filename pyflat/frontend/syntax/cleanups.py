@@ -94,7 +94,11 @@ def catch(s: Evaluator, classes: tuple[type[BaseException], ...], body: Callable
             s.split(raised, handled)
             return
         assert isinstance(raised, Static)
-        handle(raised.value)
+        s.effects.handling += 1
+        try:
+            handle(raised.value)
+        finally:
+            s.effects.handling -= 1
 
     s.region(done, lambda: handled(s.region(scope.raised, run)))
 

@@ -83,11 +83,11 @@ _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 def execute_with(s: Evaluator, node: cst.With) -> None:
     if node.asynchronous is not None:
         raise s.refuse("flatten/generator", "an `async with` block", node, help="enter the context outside")
-    before = s.catching_warnings
+    before = s.effects.catching
     try:
         _entered(s, node, list(node.items))
     finally:
-        s.catching_warnings = before
+        s.effects.catching = before
 
 
 def _entered(s: Evaluator, node: cst.With, items: list[cst.WithItem]) -> None:
@@ -155,7 +155,7 @@ def _unchanged(s: Evaluator, known: Any, values: list[Abstract], item: cst.WithI
     if known is np.errstate and all(isinstance(v, Static) and v.value in _QUIET for v in values):
         return NONE
     if known is warnings.catch_warnings and item.asname is None and all(isinstance(v, Static) for v in values):
-        s.catching_warnings = True
+        s.effects.catching = True
         return NONE
     if known is contextlib.nullcontext and len(values) < 2:
         return values[0] if values else NONE

@@ -120,7 +120,7 @@ def _call(s: Evaluator, frame: Frame) -> Call | None:
 
 def _situation(s: Evaluator) -> tuple[Hashable, ...]:
     nest = None if s.nest is None else s.nest.fresh
-    return s.saw_numpy, s.saw_turned, s.catching_warnings, s.in_cache > 0, s.unrolled, nest
+    return s.saw_numpy, s.saw_turned, s.effects.catching, s.in_cache > 0, s.unrolled, nest
 
 
 def _recurs(s: Evaluator, called: slice) -> bool:

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +30,7 @@ from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.roles import array_parameters
 from pyflat.inspection.alarm import TimeUp, alarm
 from pyflat.inspection.listing import argument_shapes
-from pyflat.ir.interp import LaneFault, TripLimit, run
+from pyflat.ir.interp import OTHERWISE, LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
@@ -193,15 +194,17 @@ def differs(structured: Function, flat: Function, args: Sequence[Any]) -> str:
     if ours.suspect:
         return ""
     shown = ", ".join(f"{name}={value!r}" for name, value in _named(structured, args).items())
+    on_path = partial(run, structured, args, max_trips=MOST_TRIPS, unbounded=True)
     try:
-        theirs = run(structured, args, max_trips=MOST_TRIPS, unbounded=True)
+        theirs, otherwise = on_path(), on_path(undefined=OTHERWISE)
     except TripLimit:
         return ""
     except LaneFault as fault:
         if fault.fault.type in UNKNOWN:
             return ""
         return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} and no suspect"
-    if list(map(repr, ours.values)) == list(map(repr, theirs.values)):
+    given = zip(ours.values, theirs.values, otherwise.values, strict=True)  # the path may leave a number undefined
+    if all(repr(a) == repr(b) or repr(b) != repr(other) for a, b, other in given):
         return ""
     return f"{shown}: the path gives {_values(theirs.values)}, the flat form {_values(ours.values)}"
 

@@ -10,6 +10,7 @@ import z3
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.inspection.prove import differs
+from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.loops import side_by_side, unsaid
 from pyflat.inspection.prove.paths import Meaning, Walk, meaning
 from pyflat.inspection.prove.solving import Budget, OutOfTimeError, Solver
@@ -68,6 +69,11 @@ def _meanings(structured: Function, flat: Function, params: Sequence[Any], solve
     return theirs, ours
 
 
+def _settled(path: Term, flat: Term, terms: Terms) -> Term:
+    """A result of the path, which the flat form settles where it is undefined: a number that no lane reads."""
+    return z3.substitute(path, *((term, flat) for term in terms.undefined if term.sort().eq(flat.sort())))
+
+
 def _asked(structured: Function, flat: Function, params: Sequence[Any], theirs: Meaning, ours: Meaning, solver: Solver
            ) -> Any:
     """What is found, or the arguments of a counterexample."""
@@ -81,7 +87,8 @@ def _asked(structured: Function, flat: Function, params: Sequence[Any], theirs: 
 
     found = unsaid(theirs.fails, ours.fails, solver, accept=differ)
     lane = z3.Not(z3.Or(*ours.fails))
-    for a, b in zip(ours.results, theirs.results, strict=True):
+    for a, path in zip(ours.results, theirs.results, strict=True):
+        b = _settled(path, a, solver.terms)
         if found == "impossible" and not a.eq(b):
             found = solver.impossible(z3.And(lane, a != b), differ)
     return example[0] if example else found

@@ -50,13 +50,15 @@ class Application:
 
 class Terms:
     """Makes terms. `domains` says which fresh words are doubles, `facts` what else holds of them; `applications` are in
-    the order in which they were made; `literals` are the numbers that the functions name."""
+    the order in which they were made; `literals` are the numbers that the functions name, `undefined` the values that
+    no lane reads."""
 
     def __init__(self) -> None:
         self.facts: list[Term] = []
         self.domains: list[Term] = []
         self.applications: list[Application] = []
         self.literals: set[bool | int | float] = set()
+        self.undefined: list[Term] = []
         self._made: dict[tuple[Any, ...], Application] = {}
         self._of_result: dict[int, Application] = {}
         self._parts: dict[int, tuple[Term, Sequence[Term]]] = {}
@@ -74,7 +76,8 @@ class Terms:
 
     def const(self, value: Const) -> Term:
         if value.value is None:
-            return self.fresh("undefined", value.kind)
+            self.undefined.append(self.fresh("undefined", value.kind))
+            return self.undefined[-1]
         self.literals.add(value.value)
         return literal(value.value)
 

@@ -327,6 +327,29 @@ def forms(fn):
     return structured, pipeline.flatten_ir(structured)
 
 
+def doubled_or_told(x):
+    if x != x:
+        return "no number"
+    if x > 100.0:
+        return "too large"
+    return x * 2.0
+
+
+def test_a_number_beside_strings_counts_where_the_lane_has_a_number():
+    structured, flat = forms(doubled_or_told)
+    assert proofs.compare("told", structured, flat, work=WORK).verdict == "proved"
+    text = format_function(flat)
+    assert text.count("2.0") == 1
+    wrong = parse_function(text.replace("2.0", "3.0"))
+    answer = proofs.compare("told", structured, wrong, work=WORK)
+    assert answer.verdict == "counterexample"
+    assert answer.arguments["x"] <= 100.0
+    codes = parse_function(text.replace("100.0", "90.0"))
+    answer = proofs.compare("told", structured, codes, work=WORK)
+    assert answer.verdict == "counterexample"
+    assert 90.0 <= answer.arguments["x"] <= 100.0
+
+
 def test_large_tables_are_one_function():
     table = tuple(float(i) for i in range(1000))
     answer = prove(lambda i: table[i], kinds="i8")
