@@ -1311,10 +1311,10 @@ def digits_of(n):
     return total, len(text), text == text[::-1], hex(n).count("1"), "3" in text, int(text[-1])
 
 
-@case(SECTION, "padded digits: `bin(n)[2:].zfill(8)`, `format(n, \"08b\")`, `int(text, 2)`, `strip`, `replace`, `startswith`",
+@case(SECTION, "padded digits: `bin(n)[2:].zfill(8)`, `format(n, \"08b\")`, `int(text, 2)`, `strip`, `replace`",
       (0, 7, 12, 121, 255))
 def padded_digits(n):
-    bits = bin(n)[2:].zfill(8)
+    bits = bin(n)[2:].zfill(8)  # noqa: FURB116
     return int(bits[::-1], 2), format(n, "04x").startswith("00"), bits.rstrip("0").count("0"), bits.replace("1", "#")
 
 
