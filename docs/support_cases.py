@@ -1414,6 +1414,6 @@ def in_binary(n):
     return bits
 
 
-@case(SECTION, "methods of strings made from lanes", INTS, code="flatten/result-kind")
-def upper_case(n):
-    return f"{n:x}".upper()
+@case(SECTION, "other methods of strings made from lanes", INTS, code="flatten/result-kind")
+def in_title_case(n):
+    return f"{n:x}".title()
