@@ -1302,9 +1302,9 @@ def huge(n):
     return n + 2**70
 
 
-@case(SECTION, "`round(n, -2)` of an int, `float(f\"{x:.2f}\")`", INTS)
+@case(SECTION, "`round(n, -2)` of an int, `float(f\"{x:.2f}\")`, `float(f\"{x:.3g}\")`, `int(f\"{x:.0f}\")`", INTS)
 def rounded_number(n):
-    return round(n * 25, -2) + float(f"{n / 8:.2f}")
+    return round(n * 25, -2) + float(f"{n / 8:.2f}") + float(f"{n / 7:.3g}") + int(f"{n / 3:.0f}")
 
 
 @case(SECTION, "`.astype` of NumPy scalars", FINITE)
@@ -1317,6 +1317,13 @@ def digits_of(n):
     text = str(n)
     total = sum(int(c) for c in text if c != "-")
     return total, len(text), text == text[::-1], hex(n).count("1"), "3" in text, int(text[-1])
+
+
+@case(SECTION, "padded digits: `bin(n)[2:].zfill(8)`, `format(n, \"08b\")`, `int(text, 2)`, `strip`, `replace`",
+      (0, 7, 12, 121, 255))
+def padded_digits(n):
+    bits = bin(n)[2:].zfill(8)  # noqa: FURB116
+    return int(bits[::-1], 2), format(n, "04x").startswith("00"), bits.rstrip("0").count("0"), bits.replace("1", "#")
 
 
 @case(SECTION, "digits of a float", FLOATS, code="flatten/unsupported-expression")
@@ -1415,6 +1422,6 @@ def in_binary(n):
     return bits
 
 
-@case(SECTION, "methods of strings made from lanes", INTS, code="flatten/result-kind")
-def upper_case(n):
-    return f"{n:x}".upper()
+@case(SECTION, "other methods of strings made from lanes", INTS, code="flatten/result-kind")
+def in_title_case(n):
+    return f"{n:x}".title()

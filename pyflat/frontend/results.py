@@ -97,8 +97,12 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
         message = "no path is known to return: a handler may, after a fault that only a replay can tell"
         raise refuse("flatten/unsupported-expression", message,
                      help="test the operands with an `if` instead of catching the exception")
-    with s.at_place(next((e.span for e in live if e.span), None)):
-        shape = _shape(s, [(e.value or Static(None), e.state) for e in live])
+    place = next((e.span for e in live if e.span), None)
+    try:
+        with s.at_place(place):
+            shape = _shape(s, [(e.value or Static(None), e.state) for e in live])
+    except FlattenError as error:
+        raise error if error.diagnostic.span else FlattenError(replace(error.diagnostic, span=place)) from None
     for edge in live:
         leaves: list[Value] = []
         _leaves(s, edge, TRUE, edge.value or Static(None), shape, leaves)

@@ -8,10 +8,19 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.builtins.support import Handler, float_operation, inlined_for_ints, only
+from pyflat.frontend.builtins.support import Handler, bind_names, float_operation, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, operators, scalars, texts, unsigned, width_rules
+from pyflat.frontend.space import (
+    arrays,
+    characters,
+    number_texts,
+    operators,
+    scalars,
+    text_reading,
+    unsigned,
+    width_rules,
+)
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state import heap, lookup
@@ -62,11 +71,15 @@ def whole(opcode: str) -> Handler:
 
 
 def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    if len(arguments.positional) != 1:
+    given = bind_names(s, "int", "x base", arguments, node)
+    value, base = given.value("x"), given.static("base", 10)
+    if characters.is_text(value):
+        return text_reading.to_int(s, characters.items_of(s, value) or (), base, node)
+    if (whole := number_texts.read_int(s, value)) is not None and base == 10:
+        return whole
+    if base != 10 or len(arguments.positional) != 1:
         raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node,
                        why="a base is for strings", help="leave the second argument out")
-    if characters.is_text(arguments.positional[0]):
-        return characters.to_int(s, characters.items_of(s, arguments.positional[0]) or (), node)
     return to_whole("to_int")(s, arguments, node)
 
 
@@ -80,9 +93,8 @@ def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    if (digits := texts.digits_of(value)) is not None:
-        return s.build.op("round_digits", as_float(s, digits[0]), const(digits[1]))
-    return as_float(s, value)
+    known = number_texts.read_float(s, value, node)
+    return as_float(s, value) if known is None else known
 
 
 def bool_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

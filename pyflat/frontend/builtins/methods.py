@@ -29,6 +29,7 @@ from pyflat.frontend.space import (
     ragged,
     scalars,
     text_errors,
+    text_methods,
     texts,
     unsigned,
 )
@@ -92,7 +93,7 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
         case Static() if name in ("index", "count") and not arguments.all_static():
             return _find(s, s.space.items(receiver, node), name, arguments, node)
         case Text():
-            return characters.method(s, receiver, name, arguments, node)
+            return text_methods.method(s, receiver, name, arguments, node)
         case Seq() if name in ("index", "count"):
             return _find(s, list(receiver.items), name, arguments, node)
         case Array() | GuardedUnion() | Static() if arrays.is_array(receiver) and not (

@@ -39,10 +39,10 @@ from pyflat.frontend.state.values import (
     Char,
     DictRef,
     GuardedUnion,
-    IntText,
     LaneSet,
     Lazy,
     ListRef,
+    NumberText,
     ObjRef,
     Ranges,
     Seq,
@@ -515,14 +515,14 @@ def chr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return texts.character(s, value, node)
 
 
-def in_base(base: int) -> Handler:
+def in_base(spec: str) -> Handler:
     """bin, oct, hex"""
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         (value,) = only(s, arguments, node, 1, 1)
         if numeric_kind(value) not in (INT, BOOL):
             raise s.raised(TypeError, node)
-        return IntText(scalars.to_kind(s, lane(value), INT), base)
+        return NumberText(scalars.to_kind(s, lane(value), INT), spec)
 
     return handler
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from pyflat.frontend.state.undecided import UndecidedError
@@ -33,6 +34,23 @@ def ulp(x: float) -> float:
     if not x < math.inf:
         return x
     return math.ldexp(1.0, max(exponent(x) - 53, -1074)) if x > 0.0 else 5e-324
+
+
+_POWERS_OF_TEN = tuple(max(float(f"1e{k}"), 5e-324) for k in range(-324, 309))
+_REACHED = tuple(math.nextafter(power, math.inf) if Fraction(power) < Fraction(10)**k else power
+                 for k, power in enumerate(_POWERS_OF_TEN, -324))
+"""For each power of ten from 1e-324 on, the smallest float that reaches it."""
+
+
+def round_to_significant(x: float, digits: int) -> float:
+    """float() of x, written with so many digits."""
+    size = abs(x)
+    if size == 0.0 or not size < math.inf:
+        return x
+    place = (exponent(size) - 1) * 1292913986 >> 32  # log10 of a power of two, rounded down
+    if size >= _REACHED[place + 325]:
+        place += 1
+    return round(x, digits - 1 - place)
 
 
 def by_count(counts: Any) -> list[tuple[Any, Any]]:

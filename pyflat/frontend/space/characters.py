@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 
-from pyflat.frontend.space import ragged, scalars, text_errors
+from pyflat.frontend.space import number_texts, ragged, scalars
 from pyflat.frontend.state import heap, written
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -25,7 +25,7 @@ from pyflat.frontend.state.values import (
     Char,
     Chars,
     GuardedUnion,
-    IntText,
+    NumberText,
     Static,
     Text,
     Written,
@@ -35,7 +35,9 @@ from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, INT
 
 Items = Sequence[Abstract]
-_PREFIX = {10: "", 2: "0b", 8: "0o", 16: "0x"}
+_DIGITS = "0123456789"
+MAX_ONE_WORD = 20
+"""Characters of an int in base 10: those of 19 digits and a sign may overflow one word, and are replayed."""
 _ZERO, _MINUS = ord("0"), ord("-")
 
 
@@ -48,27 +50,11 @@ def items_of(s: Evaluator, value: Abstract) -> Items | None:
             return [value]
         case Chars():
             return value.items
-        case IntText():
-            return _digits(s, value.number, value.base)
+        case NumberText() if (how := number_texts.int_format(value)) is not None:
+            return number_texts.characters(s, value, how)
         case Written() if is_text(value):
             return items_of(s, joined(s, value.parts))
     return None
-
-
-def _digits(s: Evaluator, number: Value, base: int) -> Items:
-    size = s.build.op("abs", number)
-    sign = GuardedUnion(s.build.op("lt", number, const(0)), Static("-"), UNBOUND)
-    digits: list[Abstract] = []
-    power = 1
-    while power < 2**63:
-        digit = s.build.op("mod", s.build.op("floordiv", size, const(power)), const(base))
-        char = Char(digit, True)
-        if base > 10:
-            code, letter = (s.build.op("add", digit, const(offset)) for offset in (_ZERO, ord("a") - 10))
-            char = Char(s.build.op("select", s.build.op("lt", digit, const(10)), code, letter), False)
-        digits.append(char if power == 1 else GuardedUnion(s.build.op("ge", size, const(power)), char, UNBOUND))
-        power *= base
-    return [sign, *map(Static, _PREFIX[base]), *reversed(digits)]
 
 
 def code_of(s: Evaluator, value: Abstract) -> Value:
@@ -79,21 +65,21 @@ def code_of(s: Evaluator, value: Abstract) -> Value:
     return const(ord(value.value))
 
 
-def _digit_of(s: Evaluator, value: Abstract) -> Value:
+def digit_of(s: Evaluator, value: Abstract) -> Value:
     """The digit that a character is, 0 for others."""
     if isinstance(value, Char) and value.decimal:
         return value.number
-    return s.build.op("select", _is_digit(s, value), s.build.op("sub", code_of(s, value), const(_ZERO)), const(0))
+    return s.build.op("select", is_digit(s, value), s.build.op("sub", code_of(s, value), const(_ZERO)), const(0))
 
 
-def _is_digit(s: Evaluator, value: Abstract) -> Value:
+def is_digit(s: Evaluator, value: Abstract) -> Value:
     if isinstance(value, Char) and value.decimal:
         return const(True)
     code = code_of(s, value)
     return s.build.op("and", s.build.op("ge", code, const(_ZERO)), s.build.op("le", code, const(_ZERO + 9)))
 
 
-def _is_minus(s: Evaluator, value: Abstract) -> Value:
+def is_minus(s: Evaluator, value: Abstract) -> Value:
     if isinstance(value, Char) and value.decimal:
         return const(False)
     return s.build.op("eq", code_of(s, value), const(_MINUS))
@@ -124,7 +110,7 @@ def joined(s: Evaluator, parts: Items) -> Abstract:
 # --- what is asked of a text
 def length(s: Evaluator, value: Abstract, items: Items, node: cst.CSTNode) -> Abstract:
     """len(text)"""
-    if isinstance(value, IntText) and value.base == 2:
+    if isinstance(value, NumberText) and value.spec == "#b":
         total = s.space.call(Static(int.bit_length), Arguments([value.number], {}), node)
         for more in (Static(2), s.build.op("lt", value.number, const(0)), s.build.op("eq", value.number, const(0))):
             total = scalars.binary(s, "add", total, more)
@@ -144,59 +130,43 @@ def number(s: Evaluator, items: Items, base: int, digit: Callable[[Abstract], Va
     return total
 
 
-def to_int(s: Evaluator, items: Items, node: cst.CSTNode) -> Abstract:
-    """int(text): digits, of which one at least, and a sign in front of them."""
-    if len(items) == 1 and isinstance(only := items[0], Char) and only.decimal:
-        return only.number
-    wrong: Value = const(False)
-    negative: Value = const(False)
-    count: Abstract = Static(0)
-    rank: Abstract = Static(0)
-    for item in items:
-        present, value = ragged.split_gap(s, item)
-        if value is UNBOUND:
-            continue
-        minus = s.build.op("and", _is_minus(s, value), s.build.op("eq", lane(rank), const(0)))
-        digit = _is_digit(s, value)
-        neither = s.build.op("not", s.build.op("or", minus, digit))
-        wrong = s.build.op("or", wrong, s.build.op("and", lane(present), neither))
-        negative = s.build.op("or", negative, s.build.op("and", lane(present), minus))
-        count = scalars.binary(s, "add", count, s.build.op("and", lane(present), digit))
-        rank = scalars.binary(s, "add", rank, present)
-    heap.raise_if(s, s.build.op("or", wrong, s.build.op("eq", lane(count), const(0))), ValueError)
-
-    size = lane(number(s, items, 10, functools.partial(_digit_of, s)))
-    return s.build.op("select", negative, s.build.op("neg", size), size)
-
-
 def equal(s: Evaluator, a: Items, b: Items, node: cst.CSTNode) -> Abstract:
     """Whether two texts have the same characters."""
     if not any(map(maybe_unbound, [*a, *b])):
         if len(a) != len(b):
             return Static(False)
-        return _all(s, [s.build.op("eq", code_of(s, x), code_of(s, y)) for x, y in zip(a, b, strict=True)])
+        return all_of(s, [s.build.op("eq", code_of(s, x), code_of(s, y)) for x, y in zip(a, b, strict=True)])
     known = [[item.value for item in items if isinstance(item, Static)] for items in (a, b)]
     for each, other in ((known[0], b), (known[1], a)):
         if any(char not in "-0123456789" for char in each) and len(each) in (len(a), len(b)) and _are_digits(other):
             return Static(False)
-    if not (_are_digits(a) and _are_digits(b)):
+    alphabet = _alphabet([*a, *b])
+    if alphabet is None:
         raise s.refuse("flatten/unsupported-expression", "this comparison of strings made from lanes", node,
-                       why="only the decimal digits of ints are compared", help="compare the numbers")
+                       why="only texts of digits and known characters are compared", help="compare the numbers")
     same_length = scalars.compare(s, "eq", ragged.length(s, a), ragged.length(s, b))
     if isinstance(same_length, Static) and not same_length.value:
         return Static(False)
 
     def same_value() -> Abstract:
-        left, right = (number(s, items, 11, functools.partial(_in_base_11, s)) for items in (a, b))
-        return s.space.truth(scalars.compare(s, "eq", left, right))
+        longest = max(len(a), len(b))
+        pairs = zip(*(_words(s, items, alphabet, longest) for items in (a, b)), strict=False)
+        return s.space.truth(all_of(s, [lane(scalars.compare(s, "eq", x, y)) for x, y in pairs]))
 
     return s.space.truth(s.branch(lane(same_length), same_value, lambda: Static(False)))
 
 
-def _all(s: Evaluator, tests: list[Value]) -> Value:
+def all_of(s: Evaluator, tests: Sequence[Value]) -> Value:
     found: Value = const(True)
     for test in tests:
         found = s.build.op("and", found, test)
+    return found
+
+
+def any_of(s: Evaluator, tests: Sequence[Value]) -> Value:
+    found: Value = const(False)
+    for test in tests:
+        found = s.build.op("or", found, test)
     return found
 
 
@@ -206,8 +176,44 @@ def _are_digits(items: Items) -> bool:
     return all(isinstance(v, Char) and v.decimal or isinstance(v, Static) and v.value in "-0123456789" for v in values)
 
 
-def _in_base_11(s: Evaluator, value: Abstract) -> Value:
-    return s.build.op("select", _is_minus(s, value), const(10), _digit_of(s, value))
+def _alphabet(items: Items) -> str | None:
+    """The characters that may be in a text, digits first; None where they are not known."""
+    values = [one for item in items for one in alternatives(item) if one is not UNBOUND]
+    if any(isinstance(one, Char) and not one.decimal for one in values):
+        return None
+    digits = "01" if all(isinstance(one, Static) or isinstance(one, Char) and one.binary for one in values) else _DIGITS
+    known = "".join(sorted({one.value for one in values if isinstance(one, Static)}))
+    return digits + "".join(each for each in known if each not in digits)
+
+
+def _words(s: Evaluator, items: Items, alphabet: str, longest: int) -> list[Abstract]:
+    """The characters that a lane has as digits of ints, as many in each as 63 bits hold."""
+    base = len(alphabet)
+    size = max(k for k in range(1, 64) if base**k < 2**63)
+    if longest <= (size if base > len(_DIGITS) + 1 else max(size, MAX_ONE_WORD)):
+        return [number(s, items, base, functools.partial(_place_in, s, alphabet))]
+    words: list[Abstract] = [Static(0)] * -(-len(items) // size)
+    rank: Abstract = Static(0)
+    for at, item in enumerate(items):
+        present, value = ragged.split_gap(s, item)
+        for k in range(at // size + 1):
+            inside = s.build.op("and", s.build.op("ge", lane(rank), const(k * size)),
+                                s.build.op("lt", lane(rank), const((k + 1) * size)))
+            longer = scalars.binary(s, "add", scalars.binary(s, "mul", words[k], Static(base)),
+                                    _place_in(s, alphabet, value))
+            words[k] = scalars.choose(s, s.build.op("and", lane(present), inside), longer, words[k])
+        rank = scalars.binary(s, "add", rank, present)
+    return words
+
+
+def _place_in(s: Evaluator, alphabet: str, value: Abstract) -> Value:
+    if isinstance(value, GuardedUnion):
+        then, orelse = (_place_in(s, alphabet, one) for one in (value.then, value.orelse))
+        return s.build.op("select", value.cond, then, orelse)
+    if isinstance(value, Char):
+        return value.number
+    assert isinstance(value, Static)
+    return const(alphabet.index(value.value))
 
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
@@ -230,7 +236,7 @@ def is_text(value: Abstract) -> bool:
     """A string whose characters are lanes."""
     if isinstance(value, Written):
         return all(is_text(part) or written.is_known(part) for part in value.parts)
-    return isinstance(value, Char | Chars | IntText)
+    return isinstance(value, Char | Chars) or number_texts.int_format(value) is not None
 
 
 def among(s: Evaluator, items: Items, wanted: Abstract, node: cst.CSTNode) -> Static | Value:
@@ -240,12 +246,12 @@ def among(s: Evaluator, items: Items, wanted: Abstract, node: cst.CSTNode) -> St
         raise s.refuse("flatten/unsupported-expression", "a search for a string in one made from lanes", node,
                        why="only single characters are found")
     here: Value = const(False)
-    for held in _each_equal(s, items, found[0]):
+    for held in each_equal(s, items, found[0]):
         here = s.build.op("or", here, held)
     return here
 
 
-def _each_equal(s: Evaluator, items: Items, wanted: Abstract) -> list[Value]:
+def each_equal(s: Evaluator, items: Items, wanted: Abstract) -> list[Value]:
     tests: list[Value] = []
     for item in items:
         present, value = ragged.split_gap(s, item)
@@ -256,14 +262,15 @@ def _each_equal(s: Evaluator, items: Items, wanted: Abstract) -> list[Value]:
 
 
 def count(s: Evaluator, value: Abstract, items: Items, wanted: Abstract, node: cst.CSTNode) -> Abstract:
-    if isinstance(value, IntText) and value.base == 2 and isinstance(wanted, Static) and wanted.value == "1":
+    binary = isinstance(value, NumberText) and value.spec in ("b", "#b") and not value.converted
+    if binary and isinstance(value, NumberText) and isinstance(wanted, Static) and wanted.value == "1":
         return s.space.call(Static(int.bit_count), Arguments([value.number], {}), node)
     found = items_of(s, wanted)
     if found is None or len(found) != 1:
         raise s.refuse("flatten/unsupported-expression", "a search for a string in one made from lanes", node,
                        why="only single characters are found")
     total: Abstract = Static(0)
-    for held in _each_equal(s, items, found[0]):
+    for held in each_equal(s, items, found[0]):
         total = scalars.binary(s, "add", total, held)
     return total
 
@@ -288,7 +295,7 @@ def at(s: Evaluator, items: Items, position: Abstract, node: cst.CSTNode) -> Abs
         if value is UNBOUND:
             continue
         here = s.build.op("and", lane(present), s.build.op("eq", lane(rank), wanted))
-        found = s.build.op("select", here, _digit_of(s, value) if decimal else code_of(s, value), found)
+        found = s.build.op("select", here, digit_of(s, value) if decimal else code_of(s, value), found)
         there = s.build.op("or", there, here)
         rank = scalars.binary(s, "add", rank, present)
     heap.raise_if(s, s.build.op("not", there), IndexError)
@@ -296,11 +303,13 @@ def at(s: Evaluator, items: Items, position: Abstract, node: cst.CSTNode) -> Abs
 
 
 def part(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> Abstract:
-    """`text[a:b]`, forwards, or all of it backwards."""
-    if which.step not in (None, 1, -1) or which.step == -1 and (which.start, which.stop) != (None, None):
+    """`text[a:b]`, forwards or backwards."""
+    if which.step not in (None, 1, -1):
         raise s.refuse("flatten/unsupported-expression", "this slice of a string made from lanes", node)
     if which.step == -1:
-        return Chars(tuple(reversed(items)))
+        return _backwards(s, items, which, node)
+    if which.start is None and which.stop is None:
+        return Chars(tuple(items))
     total = ragged.length(s, items)
     bounds = [bound if bound is None or bound >= 0 else scalars.binary(s, "add", total, Static(bound))
               for bound in (which.start, which.stop)]
@@ -320,12 +329,12 @@ def part(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> Abstrac
     return Chars(tuple(kept))
 
 
-def method(s: Evaluator, value: Abstract, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    """A method of a text of lanes; Text for one that is not computed."""
-    items, values = items_of(s, value), arguments.positional
-    match name:
-        case "count" if items is not None and len(values) == 1 and not arguments.named:
-            return count(s, value, items, values[0], node)
-        case "isdigit" | "isdecimal" | "isnumeric" if isinstance(value, Char) and not (values or arguments.named):
-            return _is_digit(s, value)
-    return text_errors.by_method(s, value, name, arguments, node)
+def _backwards(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> Abstract:
+    """`text[a:b:-1]`: what lies between both, of which a belongs to it and b does not, from its end."""
+    if which.stop == -1:
+        return Static("")
+    first = None if which.stop is None else which.stop + 1
+    last = None if which.start in (None, -1) else which.start + 1
+    found = part(s, items, slice(first, last), node)
+    assert isinstance(found, Chars)
+    return Chars(found.items[::-1])

@@ -40,11 +40,11 @@ from pyflat.frontend.state.values import (
     Chars,
     DictRef,
     GuardedUnion,
-    IntText,
     IterRef,
     LaneSet,
     Lazy,
     ListRef,
+    NumberText,
     ObjRef,
     OtherText,
     Scratch,
@@ -132,7 +132,7 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
             return _used_up(s, value, node)
         case ListRef():
             return _without_gaps(s, _live(s, value, node), node)
-        case Char() | Chars() | IntText():
+        case Char() | Chars() | NumberText() if characters.is_text(value):
             return _without_gaps(s, iter(characters.items_of(s, value) or ()), node)
         case DictRef():
             return _without_gaps(s, dict_view(s, value, {}, "keys", node), node)

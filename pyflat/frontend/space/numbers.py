@@ -34,7 +34,6 @@ from pyflat.frontend.state.values import (
     DictRef,
     GrownText,
     GuardedUnion,
-    IntText,
     LaneSet,
     ListRef,
     NumberText,
@@ -113,7 +112,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return ragged.is_filled(s, s.state.heap[value.members])
         case Chars():
             return ragged.is_filled(s, value.items)
-        case Char() | IntText() | NumberText():
+        case Char() | NumberText():
             return Static(True)
         case RepeatedText():
             return s.build.op("gt", value.count, const(0))
@@ -121,7 +120,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return s.space.truth(scalars.compare(s, "gt", value.cells.items[0], Static(0)))
         case Written() if characters.is_text(value):
             return ragged.is_filled(s, characters.items_of(s, value) or ())
-        case Written() if any(isinstance(part, Static | Char | IntText | NumberText) for part in value.parts):
+        case Written() if any(isinstance(part, Static | Char | NumberText) for part in value.parts):
             return Static(True)
         case Array():
             if value.places.size == 1:

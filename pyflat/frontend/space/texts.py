@@ -31,7 +31,6 @@ from pyflat.frontend.state.values import (
     DictRef,
     GrownText,
     GuardedUnion,
-    IntText,
     ListRef,
     NumberText,
     ObjRef,
@@ -45,21 +44,10 @@ from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import BOOL, FLOAT, INT
 
-MAX_DIGITS = 300
-"""Behind the point; with more, `round` gives the number itself as float() of the text does."""
 _PERCENT = re.compile(r"([^%]*)(?:%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%]))?", re.DOTALL)
 _CONVERT: dict[str, Callable[[Any], Any]] = {"": lambda value: value, "s": str, "r": repr, "a": ascii}
 _ASKED = {"": ("__format__", "__str__", "__repr__"), "s": ("__str__", "__repr__"), "r": ("__repr__",),
           "a": ("__repr__",)}
-
-
-def digits_of(value: Abstract) -> tuple[Value, int] | None:
-    """Number and digits of ".2f": they are those that round(number, 2) has, because both are the nearest decimal
-    number, ties by the exact value."""
-    found = re.fullmatch(r"\.(\d+)f", value.spec) if isinstance(value, NumberText) and not value.converted else None
-    if found is None or not isinstance(value, NumberText) or int(found[1]) > MAX_DIGITS:
-        return None
-    return value.number, int(found[1])
 
 
 def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: cst.CSTNode) -> Abstract:
@@ -85,7 +73,7 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
         checked = text_errors.written_by(s, lambda known: format(convert(known), spec), [value], node)
     if not isinstance(value, Value) or s.may_be_numpy(value) and (conversion or not spec or value.kind is BOOL):
         return checked
-    return IntText(value, 10) if value.kind is INT and not spec else NumberText(value, spec, bool(conversion and spec))
+    return NumberText(value, spec, bool(conversion and spec))
 
 
 def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst.CSTNode) -> Abstract | None:

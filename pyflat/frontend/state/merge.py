@@ -43,7 +43,6 @@ from pyflat.frontend.state.values import (
     GrownText,
     GuardedUnion,
     IncomingEdge,
-    IntText,
     IterRef,
     ListRef,
     ObjRef,
@@ -236,9 +235,6 @@ class Joiner:
                 return self._view(values, first, name)
             case Char() if all(isinstance(v, Char) for v in present):
                 return self._char(values, name)
-            case IntText() if all(isinstance(v, IntText) and v.base == first.base for v in present):
-                numbers = [v.number if isinstance(v, IntText) else None for v in values]
-                return first if all(v is first for v in values) else IntText(self.leaf(INT, numbers, name), first.base)
             case Text() if all(isinstance(v, Text) for v in present):
                 return first if all(v is first for v in values) else self._text(values, name)
             case Value() | GuardedUnion() | Seq():

@@ -314,7 +314,8 @@ class Text:
 
 @dataclass(eq=False, slots=True)
 class NumberText(Text):
-    """format(number, spec), or format(str(number), spec) where it is `converted`."""
+    """format(number, spec), or format(str(number), spec) where it is `converted`: the characters of an int are made
+    where they are asked for."""
 
     number: Value
     spec: str
@@ -331,10 +332,11 @@ class RepeatedText(Text):
 
 @dataclass(eq=False, slots=True)
 class Char(Text):
-    """One character: `number` is its digit where it is `decimal`, else its code point."""
+    """One character: `number` is its digit where it is `decimal`, else its code point; where it is `binary` 0 or 1."""
 
     number: Value
     decimal: bool
+    binary: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -342,14 +344,6 @@ class Chars(Text):
     """Several characters: each is a Char or known, and one that a lane does not have is a GuardedUnion with UNBOUND."""
 
     items: tuple[Abstract, ...]
-
-
-@dataclass(eq=False, slots=True)
-class IntText(Text):
-    """An int as str(), bin(), oct() or hex() write it: the characters are made where they are asked for."""
-
-    number: Value
-    base: int
 
 
 @dataclass(eq=False, slots=True)

@@ -14,7 +14,6 @@ from pyflat.frontend.state.values import (
     Char,
     Chars,
     GuardedUnion,
-    IntText,
     NumberText,
     RepeatedText,
     Static,
@@ -26,7 +25,6 @@ MAX_PARTS = 256
 """Parts of one string."""
 MAX_LAYOUTS = 32
 """Strings of different parts that one value may be."""
-_SPECS = {10: "", 2: "#b", 8: "#o", 16: "#x"}
 
 
 def parts_of(value: Abstract) -> tuple[Abstract, ...] | None:
@@ -37,8 +35,6 @@ def parts_of(value: Abstract) -> tuple[Abstract, ...] | None:
             return (value,)
         case NumberText() | RepeatedText() | Char():
             return (value,)
-        case IntText():
-            return (NumberText(value.number, _SPECS[value.base]),)
         case Chars():
             return value.items
         case Written():

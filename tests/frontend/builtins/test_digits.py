@@ -228,8 +228,8 @@ def REFUSED_order_of_texts(n):
     return str(n) < "5"
 
 
-def REFUSED_padded(n):
-    return len(str(n).zfill(5))
+def padded(n):
+    return len(str(n).zfill(5)), str(n).zfill(5)[0] == "0"
 
 
 def REFUSED_floats(n):
