@@ -295,7 +295,7 @@ def _packed(made: _Objects) -> bytes:
 def _unpacked(contents: bytes | None) -> _Objects | None:
     if contents is None:
         return None
-    lengths = []
+    lengths: list[int] = []
     while length := int.from_bytes(contents[8 * len(lengths) : 8 * len(lengths) + 8], "little"):
         lengths.append(length)
     ends = list(itertools.accumulate(lengths, initial=8 * len(lengths) + 8))
