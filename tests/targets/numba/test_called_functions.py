@@ -105,7 +105,7 @@ def test_another_processor_has_other_functions(modules, monkeypatch):
 
 
 def test_what_is_shown_has_the_functions(modules):
-    twin = pyflat.twin(powers, target="numba", math="exact", cache=False)
+    twin = pyflat.twin(powers, target="numba", math="exact")
     twin(X)
     assert "define" in twin.inspect_llvm().split("called_pow", 1)[1]
     assert "called_pow" in twin.inspect_asm()
