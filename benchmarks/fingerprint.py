@@ -13,7 +13,7 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -30,8 +30,8 @@ class Written(Exception):
     """The LLVM text of a kernel: raised in the place of compiling it."""
 
 
-def _stop(text: str, *rest: object, **options: object) -> Any:
-    raise Written(text)
+def _stop(text: str, *rest: object, called: Mapping[str, str], **options: object) -> Any:
+    raise Written("\n".join([text, *called.values()]))
 
 
 def texts(fn: Callable[..., Any], call: Callable[[Any], object], options: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -293,6 +293,11 @@ class Special:
     told_apart: tuple[int, ...] = ()
     """Operands that may be nan, for which the outcomes do not hold: there the result is the operand itself."""
 
+    @property
+    def title(self) -> str:
+        """Of all that the operations depend on."""
+        return f"{self.algorithm.__name__}{self.name}"
+
     def __call__(self, m: Machine, *args: Number) -> Any:
         """The algorithm on numbers of a machine."""
         if not self.name:

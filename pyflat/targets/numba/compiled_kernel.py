@@ -238,7 +238,7 @@ def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = (), few: boo
         shape = choose_shape(kernel, cpu.vector_bytes)
         few = few and _is_much(kernel, shape)
         text, symbols = write_kernel(kernel, pattern, shape.smallest if few else shape)
-    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text))
+    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text), called=symbols.modules)
     return CompiledKernel(facts_of(kernel), pattern, code, read, few), symbols
 
 

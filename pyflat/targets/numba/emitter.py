@@ -8,7 +8,7 @@ sqrt(x)).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -33,6 +33,7 @@ from pyflat.targets.numba.llvm import (
     freeze,
     i64,
     set_lanes,
+    spread,
     stack,
     suffix,
 )
@@ -146,12 +147,13 @@ class Emitter:
     vectors of them for more. `active` is the mask of the lanes that run (None: all): the others get any value.
     `symbols` are the addresses of the functions that are called, `angles` the values of which both sine and cosine are
     wanted; `ranges` say of operations where their operands lie. `doubts` note lanes in which a function is in doubt, or
-    say that this code settles them; without them a branch does.
+    say that this code settles them; without them a branch does. `calls` are the functions of vector code that are
+    called and not inlined.
     """
 
     def __init__(self, builder: ir.IRBuilder, symbols: Symbols, width: int = 1,
                  scalars: dict[Kind, ir.Type] = TYPES, angles: set[Value] | None = None, ranges: Ranges | None = None,
-                 doubts: Doubts | None = None):
+                 doubts: Doubts | None = None, calls: Container[str] = frozenset()):
         self.builder = builder
         self.symbols = symbols
         self.width = width
@@ -160,6 +162,7 @@ class Emitter:
         self.angles: set[Value] = set() if angles is None else angles
         self.ranges: Ranges = {} if ranges is None else ranges
         self.doubts = doubts
+        self.calls = calls
         self.active: Any = None
         self._tables: dict[Any, Any] = {}
         self._places: dict[tuple[int | str, str], Any] = {}
@@ -177,11 +180,12 @@ class Emitter:
 
     def short_ints(self) -> Emitter:
         """The same with int lanes of 32 bits."""
-        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32}, self.angles, self.ranges)
+        return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32}, self.angles, self.ranges,
+                       calls=self.calls)
 
     def widely(self, compute: Callable[..., Lane], *args: Lane) -> Lane:
         """`compute` of an emitter of float64 and the widened operands; a float result is rounded to float32."""
-        wide = self._wide = self._wide or Emitter(self.builder, self.symbols, self.width)
+        wide = self._wide = self._wide or Emitter(self.builder, self.symbols, self.width, calls=self.calls)
         wide.active = self.active
         result = compute(wide, *[self._widened(wide, arg) for arg in args])
         if result.kind is not FLOAT:
@@ -215,12 +219,7 @@ class Emitter:
 
     def broadcast(self, kind: Kind, scalar: Any) -> Lane:
         """A computed scalar in every lane."""
-        if self.width == 1:
-            return Lane(self, kind, scalar)
-        none = ir.Constant(self.types[kind], ir.Undefined)
-        first = self.builder.insert_element(none, scalar, ir.Constant(I32, 0))
-        zeros = ir.Constant(ir.VectorType(I32, self.width), None)
-        return Lane(self, kind, self.builder.shuffle_vector(first, none, zeros))
+        return Lane(self, kind, scalar if self.width == 1 else spread(self.builder, scalar, self.width))
 
     def lift(self, value: Lane | float, kind: Kind) -> Lane:
         return value if isinstance(value, Lane) else self.const(kind, value)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, wraps
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import llvmlite
@@ -132,12 +133,12 @@ _names = itertools.count()
 
 @dataclass(slots=True)
 class MachineCode:
-    """Machine code, in memory as long as this object lives: where it starts, the optimised IR, compressed, and the name
-    under which it is kept on disk, None where it is not."""
+    """Machine code, in memory as long as this object lives: where it starts, the optimised IR of its modules,
+    compressed, and the name under which it is kept on disk, None where it is not."""
 
     address: int
     cpu: Processor
-    _llvm: bytes
+    _llvm: Sequence[bytes]
     _loaded: Any
     _kept: Sequence[object] = ()
     kept_as: str | None = None
@@ -145,35 +146,59 @@ class MachineCode:
     @property
     def llvm(self) -> str:
         """The optimised IR."""
-        return zlib.decompress(self._llvm).decode()
+        return "\n".join(self._modules())
 
     def assembly(self) -> str:
         """The machine code as text."""
         with translating:
-            return str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(self.llvm)))
+            return "\n".join(str(_machine(self.cpu).emit_assembly(llvm.parse_assembly(module)))
+                             for module in self._modules())
+
+    def _modules(self) -> list[str]:
+        return [zlib.decompress(module).decode() for module in self._llvm]
 
 
 def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor, kept: Sequence[object] = (), *,
-               passes: Passes = Passes.ALL) -> MachineCode:
+               passes: Passes = Passes.ALL, called: Mapping[str, str] = MappingProxyType({})) -> MachineCode:
     """Optimise, compile and load a module; `symbols` are the addresses of the functions and tables that it names,
-    `kept` what must live as long as the code.
+    `kept` what must live as long as the code. `called` are functions of the module that are modules of their own, which
+    are compiled once for all that call them.
 
     What is compiled is kept on disk (`pyflat.targets.numba.disk_cache`), but for modules with addresses of this
     process in them. Code from there names the functions that it calls; the addresses are always those given here.
     """
     with translating:
         _initialise()
-        disk = None if "inttoptr" in text else opened()
-        key = _key(text, cpu, passes) if disk is not None else ""
+        disk = None if any("inttoptr" in each for each in (text, *called.values())) else opened()
+        keys = [_key(text, cpu, passes), *[_key(each, cpu, Passes.STRAIGHT) for each in called.values()]]
+        key = key_of(["modules", *keys])
+        made = None if disk is None else _unpacked(disk.load(key))
+        if made is None:
+            functions = [_of_function(name, called[name], cpu, disk, own)
+                         for name, own in zip(called, keys[1:], strict=True)]
+            made = _found_or(lambda: [_translated_in_time(entry, text, cpu, passes), *functions], disk, key)
+        return _linked(made, entry, symbols, cpu, key if disk is not None else None, kept)
 
-        def translate() -> _Translated:
-            start = time.perf_counter()
-            made = _translated(text, cpu, passes)
-            log.info("%s compiled by LLVM in %.2f s", entry, time.perf_counter() - start)
-            return made
 
-        made = translate() if disk is None else _found_or(translate, disk, key)
-        return _linked(made, entry, symbols, cpu, key or None, kept)
+def _translated_in_time(name: str, text: str, cpu: Processor, passes: Passes) -> _Translated:
+    start = time.perf_counter()
+    made = _translated(text, cpu, passes)
+    log.info("%s compiled by LLVM in %.2f s", name, time.perf_counter() - start)
+    return made
+
+
+def _of_function(name: str, text: str, cpu: Processor, disk: Cache | None, key: str) -> _Translated:
+    """The object file of a function that is called: remembered by this process, from disk, or translated."""
+    if key not in _functions:
+        _functions[key] = _found_or(lambda: [_translated_in_time(name, text, cpu, Passes.STRAIGHT)], disk, key)[0]
+        while len(_functions) > MOST_FUNCTIONS:
+            del _functions[next(iter(_functions))]
+    return _functions[key]
+
+
+MOST_FUNCTIONS = 256
+_functions: dict[str, _Translated] = {}
+"""Object files of functions that are called, by their keys."""
 
 
 def made_once(make: Callable[..., T]) -> Callable[..., T]:
@@ -201,8 +226,10 @@ def load_code(key: str, entry: str, symbols: Mapping[str, int], cpu: Processor, 
         return _linked(made, entry, symbols, cpu, key, kept)
 
 
-def _found_or(translate: Callable[[], _Translated], disk: Cache, key: str) -> _Translated:
+def _found_or(translate: Callable[[], _Objects], disk: Cache | None, key: str) -> _Objects:
     """From disk, else translated for all processes, by one of them."""
+    if disk is None:
+        return translate()
     made = _unpacked(disk.load(key))
     if made is not None:
         return made
@@ -214,13 +241,16 @@ def _found_or(translate: Callable[[], _Translated], disk: Cache, key: str) -> _T
         return made
 
 
-def _linked(made: _Translated, entry: str, symbols: Mapping[str, int], cpu: Processor, key: str | None,
+def _linked(made: _Objects, entry: str, symbols: Mapping[str, int], cpu: Processor, key: str | None,
             kept: Sequence[object] = ()) -> MachineCode:
-    library = llvm.JITLibraryBuilder().add_object_img(made.machine).export_symbol(entry)
+    library = llvm.JITLibraryBuilder()
+    for each in made:
+        library.add_object_img(each.machine)
+    library.export_symbol(entry)
     for name, address in symbols.items():
         library.import_symbol(name, address)
     loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
-    return MachineCode(loaded[entry], cpu, made.llvm, loaded, kept, key)
+    return MachineCode(loaded[entry], cpu, [each.llvm for each in made], loaded, kept, key)
 
 
 class _Translated(NamedTuple):
@@ -253,15 +283,24 @@ def _translated(text: str, cpu: Processor, passes: Passes) -> _Translated:
     return _Translated(machine.emit_object(module), zlib.compress(str(module).encode(), 1))
 
 
-def _packed(made: _Translated) -> bytes:
-    return len(made.machine).to_bytes(8, "little") + made.machine + made.llvm
+_Objects = Sequence[_Translated]
+"""Of a module, and of the functions that it calls."""
 
 
-def _unpacked(contents: bytes | None) -> _Translated | None:
+def _packed(made: _Objects) -> bytes:
+    parts = [part for each in made for part in each]
+    return b"".join([*[len(part).to_bytes(8, "little") for part in parts], bytes(8), *parts])
+
+
+def _unpacked(contents: bytes | None) -> _Objects | None:
     if contents is None:
         return None
-    end = 8 + int.from_bytes(contents[:8], "little")
-    return _Translated(contents[8:end], contents[end:])
+    lengths: list[int] = []
+    while length := int.from_bytes(contents[8 * len(lengths) : 8 * len(lengths) + 8], "little"):
+        lengths.append(length)
+    ends = list(itertools.accumulate(lengths, initial=8 * len(lengths) + 8))
+    parts = [contents[start:end] for start, end in itertools.pairwise(ends)]
+    return [_Translated(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
 
 
 def _key(text: str, cpu: Processor, passes: Passes) -> str:

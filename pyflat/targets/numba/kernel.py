@@ -30,6 +30,7 @@ from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
+from pyflat.targets.numba.called_functions import ALL, called_often
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, Operand, Settling, has_doubts, store_certain
@@ -77,6 +78,10 @@ class Kernel:
     @cached_property
     def ranges(self) -> Ranges:
         return ranges_of(self)
+
+    @cached_property
+    def called_often(self) -> frozenset[str]:
+        return called_often(all_ops(list(self.items)))
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -247,7 +252,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     elif regrouping is not None:
         plain = lanes("plain").write(inner, narrowed, None)
         other = lanes("queued").write(inner, narrowed, regrouping)
-    elif has_doubts(inner, len(varying) + len(kernel.roots), kernel.floats, shape.width):
+    elif shape.second_way and has_doubts(inner, len(varying) + len(kernel.roots), kernel.floats, shape.width):
         settled = lanes("settled", Shape(shape.width, REGISTERS)).write_settled(inner, narrowed)
         return fed(lanes("lanes").write_noting(inner, narrowed, settled))
     else:
@@ -339,12 +344,13 @@ class _Lanes:
         self.function.linkage = "internal"
         self.function.attributes.add("noinline")
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats), ranges=kernel.ranges)
+        self.emitter = Emitter(self.builder, symbols, shape.width, types_of(kernel.floats), ranges=kernel.ranges,
+                               calls=kernel.called_often if shape.second_way else ALL)
         self.wanted: dict[int, Wanted] = {}
         """Operands that no lane reads where conditions of uniform values say so, by their number."""
 
     def write_settled(self, inner: list[Item], narrowed: IntegerNarrowing) -> ir.Function:
-        self.emitter.doubts = Doubts()
+        self.emitter.doubts, self.emitter.calls = Doubts(), ALL
         return self.write(inner, narrowed, None)
 
     def write_noting(self, inner: list[Item], narrowed: IntegerNarrowing, settled: ir.Function) -> ir.Function:

@@ -133,6 +133,13 @@ def freeze(builder: ir.IRBuilder, value: Any) -> Any:
     return instruction
 
 
+def spread(builder: ir.IRBuilder, scalar: Any, width: int) -> Any:
+    """A computed scalar in every lane of a vector."""
+    none = ir.Constant(ir.VectorType(scalar.type, width), ir.Undefined)
+    first = builder.insert_element(none, scalar, ir.Constant(I32, 0))
+    return builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(I32, width), None))
+
+
 def joined(builder: ir.IRBuilder, registers: list[Any]) -> Any:
     """Vectors of one type as one; their number is a power of two."""
     while len(registers) > 1:

@@ -156,7 +156,7 @@ class Gang:
         self.registers = range(registers)
         self.together = None if registers & (registers - 1) or registers == 1 or emitter.width == 1 else \
             Emitter(emitter.builder, emitter.symbols, emitter.width * registers, emitter.scalars, emitter.angles,
-                    emitter.ranges, emitter.doubts)
+                    emitter.ranges, emitter.doubts, emitter.calls)
         """Writes for all registers at once."""
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}

@@ -103,7 +103,7 @@ class Wanted:
         ops, cpu = self._ops(params), processor()
         kernel = Kernel(tuple(params), (Block(ops),), (ops[-1],), None, self.floats)
         text, symbols = write_kernel(kernel, self.uniform, choose_shape(kernel, cpu.vector_bytes))
-        code = compile_ir(text, ENTRY, symbols, cpu)
+        code = compile_ir(text, ENTRY, symbols, cpu, called=symbols.modules)
         disk = opened()
         if disk is not None and code.kept_as is not None and addresses(symbols) == symbols:
             note = {"code": code.kept_as, "entry": ENTRY, "symbols": sorted(symbols)}

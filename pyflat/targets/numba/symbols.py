@@ -26,6 +26,8 @@ class Symbols(dict[str, int]):
         self.kept: list[object] = []
         self.notes: dict[str, Sequence[Any]] = {}
         """How another process finds what its name alone does not say."""
+        self.modules: dict[str, str] = {}
+        """Functions that the code calls and that are modules of their own (`called_functions`): LLVM's IR."""
         self._tables: dict[tuple[int, str], str] = {}
 
     def of_table(self, numbers: tuple[Any, ...], dtype: str) -> str:

@@ -22,6 +22,7 @@ from pyflat.functions.vmath.exact.tables import Table
 from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.functions.vmath.machine import F4, F8, Format, Number
 from pyflat.ir.types import BOOL
+from pyflat.targets.numba.called_functions import emit_call
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import multiplies_and_adds
 from pyflat.targets.numba.llvm import F32, F64, I1, I32, Splat, joined, parted, suffix
@@ -325,7 +326,7 @@ def emit_library(e: Emitter, name: str, *args: Any, within: Within = ()) -> Any:
     if e.doubts is None or exact.is_followed(name):
         return emit_told(e, row, *args, within=within)
     if not e.doubts.are_settled:
-        value, doubtful = _told(e, row, args, within)
+        value, doubtful = _told(e, row, _algorithm_of(row, args, within), args)
         if doubtful is not None:
             e.doubts.note(e, e.masked(doubtful))
         return value
@@ -336,16 +337,27 @@ def emit_library(e: Emitter, name: str, *args: Any, within: Within = ()) -> Any:
 
 def emit_told(e: Emitter, row: LibraryFunction, *args: Any, within: Within = ()) -> Any:
     """The same for a row of a table of such functions."""
-    value, doubtful = _told(e, row, args, within)
+    if row.name in e.calls and e.width > 1:
+        algorithm = _algorithm_of(row, args, within)
+        name = "_".join([row.name, *([] if row.exponent is None else [f"{row.exponent:g}"]), algorithm.title])
+        return emit_call(e, name, args[: row.operands], lambda inner, *same: _emit_told(inner, row, algorithm, same))
+    return _emit_told(e, row, _algorithm_of(row, args, within), args)
+
+
+def _emit_told(e: Emitter, row: LibraryFunction, algorithm: Special, args: Sequence[Any]) -> Any:
+    value, doubtful = _told(e, row, algorithm, args)
     if doubtful is None:
         return value
     return _unless_called(e, row.name, args[: row.operands], doubtful, value, row.exponent)
 
 
-def _told(e: Emitter, row: LibraryFunction, args: Sequence[Any], within: Within) -> tuple[Any, Any]:
+def _algorithm_of(row: LibraryFunction, args: Sequence[Any], within: Within) -> Special:
+    return _special(row.algorithm, args[0].type, within[: row.operands], row.name)
+
+
+def _told(e: Emitter, row: LibraryFunction, algorithm: Special, args: Sequence[Any]) -> tuple[Any, Any]:
     """The value and where it is doubtful, None where it cannot be."""
     builder, real = e.builder, args[0].type
-    algorithm = _special(row.algorithm, real, within[: row.operands], row.name)
     function = _told_function(builder.module, algorithm, row.operands, real, e.symbols)
     told = builder.call(function, args[: row.operands])
     value, doubtful = (builder.extract_value(told, k) for k in range(2))

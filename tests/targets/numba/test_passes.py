@@ -28,7 +28,7 @@ def test_loops_decide_which_passes_run(fn, passes, monkeypatch):
     asked = []
     compile_ir = compiled_kernel.compile_ir
     monkeypatch.setattr(compiled_kernel, "compile_ir",
-                        lambda *given, passes: asked.append(passes) or compile_ir(*given, passes=passes))
+                        lambda *given, passes, **more: asked.append(passes) or compile_ir(*given, passes=passes, **more))
     pyflat.twin(fn, target="numba", cache=False)(np.linspace(-2.0, 30.0, 50))
     assert asked == [passes]
 
