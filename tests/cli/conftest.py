@@ -26,7 +26,7 @@ class Light:
 
 def endless(x: float) -> float:
     while x > 1.0:
-        x = print(x)
+        x = input(x)
     return x
 
 

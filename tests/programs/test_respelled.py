@@ -69,9 +69,9 @@ def test_spellings(source: str, target: str) -> None:
 
 
 def test_a_refusal_points_to_the_text_as_it_was_written() -> None:
-    source = "def main(x):\n    return(1.0 if(x>0.0)else(2.0))if(x)else.5+print(x)\n"
+    source = "def main(x):\n    return(1.0 if(x>0.0)else(2.0))if(x)else.5+input(x)\n"
     with loaded(source) as fn, pytest.raises(pyflat.FlattenError) as caught:
         pyflat.twin(fn)(1.0)
     lines = str(caught.value).split("\n")
     gutter = lines[2].index("return")
-    assert lines[3].index("^") - gutter == source.split("\n")[1].index("print") - 4
+    assert lines[3].index("^") - gutter == source.split("\n")[1].index("input") - 4

@@ -287,18 +287,22 @@ _Objects = Sequence[_Translated]
 """Of a module, and of the functions that it calls."""
 
 
+_FORM = b"objects "
+"""What an entry begins with: another version of pyflat may have kept something else under the same name."""
+
+
 def _packed(made: _Objects) -> bytes:
     parts = [part for each in made for part in each]
-    return b"".join([*[len(part).to_bytes(8, "little") for part in parts], bytes(8), *parts])
+    return b"".join([_FORM, *[len(part).to_bytes(8, "little") for part in parts], bytes(8), *parts])
 
 
 def _unpacked(contents: bytes | None) -> _Objects | None:
-    if contents is None:
+    if contents is None or not contents.startswith(_FORM):
         return None
     lengths: list[int] = []
-    while length := int.from_bytes(contents[8 * len(lengths) : 8 * len(lengths) + 8], "little"):
+    while length := int.from_bytes(contents[8 * len(lengths) + 8 : 8 * len(lengths) + 16], "little"):
         lengths.append(length)
-    ends = list(itertools.accumulate(lengths, initial=8 * len(lengths) + 8))
+    ends = list(itertools.accumulate(lengths, initial=8 * len(lengths) + 16))
     parts = [contents[start:end] for start, end in itertools.pairwise(ends)]
     return [_Translated(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
 

@@ -479,7 +479,7 @@ class _Lanes:
                 for lane, pointer in zip(lanes, pointers, strict=True):
                     store(lane, pointer, first, r)
 
-        if self.notes or len(pointers) == 1 or self.shape.width * _lane_bytes(self.kernel) < LINE:
+        if self.notes or len(pointers) < 2 or self.shape.width * _lane_bytes(self.kernel) < LINE:
             write(self._store)
             return
         addresses = reduce(builder.or_, [builder.ptrtoint(pointer, I64) for pointer in pointers])

@@ -405,7 +405,7 @@ def text_of_either_number(x):
     return float(f"{x:.2f}" if x > 1 else f"{x:.1f}")
 
 
-def REFUSED_scientific_text(x):
+def scientific_text(x):
     return float(f"{x:.3e}")
 
 

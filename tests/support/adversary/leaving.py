@@ -395,13 +395,11 @@ def case_float_text_format(x: "float"):
     return float(format(x, ".3f")), float("{:.2f}".format(x))
 
 
-def refused_float_text_plus(x: "float"):
-    """flatten/unsupported-expression"""
+def case_float_text_plus(x: "float"):
     return float(f"{x:+.2f}")
 
 
-def refused_float_text_int(n: "int"):
-    """flatten/unsupported-expression"""
+def case_float_text_int(n: "int"):
     return float(f"{n:.2f}"), float(str(n)), int(f"{n}")
 
 
@@ -428,8 +426,7 @@ def case_digits_reversed(n: "small"):
     return int(str(abs(n) * 120 + 7)[::-1])
 
 
-def refused_digits_counted(n: "small"):
-    """flatten/unsupported-expression"""
+def case_digits_counted(n: "small"):
     return str(n * 111).count("1"), len(str(n)), str(n).isdigit()
 
 
@@ -449,18 +446,15 @@ def case_digits_loop(n: "int"):
     return t
 
 
-def refused_digits_binary(n: "small"):
-    """flatten/lane-to-object"""
+def case_digits_binary(n: "small"):
     return bin(abs(n)).count("1"), int(bin(abs(n)), 2), len(f"{abs(n):b}")
 
 
-def refused_digits_padded(n: "small"):
-    """flatten/unsupported-expression"""
+def case_digits_padded(n: "small"):
     return str(abs(n)).zfill(3) == "002", len(f"{abs(n):03d}")
 
 
-def refused_digits_of_negative(n: "small"):
-    """flatten/unsupported-expression"""
+def case_digits_of_negative(n: "small"):
     return int(str(n)), int(str(n).replace("-", "0"))
 
 

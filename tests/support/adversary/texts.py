@@ -183,8 +183,7 @@ def refused_int_of_a_float(n: "small"):
         return -1
 
 
-def refused_index(n: "small"):
-    """flatten/unsupported-expression"""
+def case_index(n: "small"):
     try:
         f"{n}".index("z")
         return 3
@@ -284,8 +283,7 @@ def case_percent_d_of_infinity(x: "float"):
         return 3
 
 
-def refused_is_digit(n: "small"):
-    """flatten/unsupported-expression"""
+def case_is_digit(n: "small"):
     return 1 if str(n).isdigit() else 2
 
 

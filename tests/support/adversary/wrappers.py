@@ -304,7 +304,7 @@ def odd(n):
     return False if n == 0 else even(n - 1)
 
 
-def refused_digits(n: "int"):
+def case_digits(n: "int"):
     return sum(map(int, str(n).lstrip("-")))
 
 
@@ -391,11 +391,11 @@ def case_round(x: "float"):
     return round(x, 1), round(x), round(x, None), round(x, -300)
 
 
-def refused_intstr(x: "float"):
+def case_intstr(x: "float"):
     return float(str(x)), float(repr(x))
 
 
-def refused_fmt(x: "float"):
+def case_fmt(x: "float"):
     return float("%.3f" % x), float("{:.1f}".format(x)), float(f"{x:.4e}")
 
 

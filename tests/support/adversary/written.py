@@ -470,8 +470,7 @@ def case_split(n: "small"):
     return f"{n}".split("")
 
 
-def refused_upper(n: "small"):
-    """flatten/result-kind"""
+def case_upper(n: "small"):
     return f"a{n}".upper()
 
 
