@@ -96,7 +96,7 @@ def lanes_are_pythons(fn, target):
             assert same_bits(got, in_kind(expected, got)), (x, expected, got)
 
 
-FLOAT64_ONLY = {"distance", "distance_in_space", "norm_of_three", "unit_in_the_last_place"}
+FLOAT64_ONLY = {"scientific_text", "distance", "distance_in_space", "norm_of_three", "unit_in_the_last_place"}
 """Algorithms for float64, which are refused in float32."""
 
 
