@@ -34,6 +34,8 @@ def _of_any(s: Evaluator, value: Abstract, items: Items, name: str, given: list[
             return characters.count(s, value, items, wanted, node)
         case "isdigit" | "isdecimal" | "isnumeric", []:
             return _are_digits(s, items, node)
+        case "upper" | "lower", [] if not any(_is_beyond_ascii(item) for item in items):
+            return Chars(tuple(_in_case(s, item, name == "upper", node) for item in items))
     return None
 
 
@@ -47,8 +49,6 @@ def _of_known(s: Evaluator, items: Items, name: str, given: list[object]) -> Abs
             return Chars((*filled, *items) if name == "rjust" else (*items, *filled))
         case "strip" | "lstrip" | "rstrip", [str() as taken]:
             return _stripped(s, items, name, taken)
-        case "upper" | "lower", []:
-            return Chars(tuple(_in_case(s, item, name == "upper") for item in items))
         case "startswith", [str() as wanted]:
             return _has_in_front(s, items, wanted)
         case "endswith", [str() as wanted]:
@@ -136,13 +136,22 @@ def _without_first(s: Evaluator, items: Items, taken: str) -> Items:
     return kept
 
 
-def _in_case(s: Evaluator, item: Abstract, upper: bool) -> Abstract:
+def _is_beyond_ascii(item: Abstract) -> bool:
+    """Whether it may be a known character that is no ASCII: "ß" becomes two."""
     if isinstance(item, GuardedUnion):
-        return GuardedUnion(item.cond, _in_case(s, item.then, upper), _in_case(s, item.orelse, upper))
+        return _is_beyond_ascii(item.then) or _is_beyond_ascii(item.orelse)
+    return isinstance(item, Static) and type(item.value) is str and not item.value.isascii()
+
+
+def _in_case(s: Evaluator, item: Abstract, upper: bool, node: cst.CSTNode) -> Abstract:
+    if isinstance(item, GuardedUnion):
+        then, orelse = (_in_case(s, one, upper, node) for one in (item.then, item.orelse))
+        return GuardedUnion(item.cond, then, orelse)
     if isinstance(item, Static):
         return Static(item.value.upper() if upper else item.value.lower())
     if not isinstance(item, Char) or item.decimal:
         return item
+    heap.suspect_if(s, s.build.op("gt", item.number, const(127)), "a letter that is no ASCII", node)
     first, last = ("a", "z") if upper else ("A", "Z")
     letter = s.build.op("and", s.build.op("ge", item.number, const(ord(first))),
                         s.build.op("le", item.number, const(ord(last))))

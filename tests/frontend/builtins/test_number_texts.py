@@ -11,7 +11,7 @@ import pyflat
 from pyflat.testing import lane_of
 
 RNG = random.Random(5)
-NS = [0, 1, -1, 2, 5, 7, 8, 10, 100, -5, -255, 255, 256, 1023, 999999, 2**31, 2**53 + 1, 2**62, 2**63 - 1, -(2**63) + 1, 585,
+NS = [0, 1, -1, 233, 201, 2, 5, 7, 8, 10, 100, -5, -255, 255, 256, 1023, 999999, 2**31, 2**53 + 1, 2**62, 2**63 - 1, -(2**63) + 1, 585,
       -909, *(RNG.getrandbits(RNG.randint(1, 62)) * RNG.choice((1, -1)) for _ in range(40))]
 XS = [*(RNG.uniform(-10.0, 10.0) * 10.0**RNG.randint(-320, 307) for _ in range(60)), *(float(f"1e{k}") for k in range(-323, 309)),
       *(np.nextafter(float(f"1e{k}"), 0.0).item() for k in range(-300, 309, 7)), 9.995, 99.95, 9.9995e22, 5e-324, 1e-323, 2.5, 0.25, 9.5,
@@ -115,6 +115,10 @@ def parsed_characters(n: int):
     return int(chr(abs(n) % 3000 + 20)) if chr(abs(n) % 3000 + 20).isdigit() else 5
 
 
+def letters_in_case(n: int):
+    return chr(n % 1114112).lower() == "é", chr(abs(n) % 400).upper() == "É"
+
+
 def cut_backwards(n: int):
     return str(n)[-2::-1], bin(n)[-1:0:-1], str(n)[:2:-1]
 
@@ -149,8 +153,26 @@ def test_every_lane_is_pythons(fn, target):
         assert same(lane_of(values, k, len(lanes)), fn(value)), value
 
 
+def read_in_base_2(n: int):
+    return int(str(n), 2)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("fn", "lanes"), [(read_whole, [np.nan, np.inf]), (read_in_base_2, [7, -12])])
+def test_lanes_that_raise(fn, lanes, target):
+    for value in lanes:
+        with pytest.raises(ValueError):
+            fn(value)
+        with pytest.raises(ValueError):
+            pyflat.twin(fn, target=target)(np.array([value]))
+
+
 def wide(n: int):
     return len(f"{n:200d}")
+
+
+def no_ascii(n: int):
+    return len(f"{n:ß>5}".upper())
 
 
 def other_characters(n: int):
