@@ -526,7 +526,7 @@ def test_loops_without_masks() -> None:
     marked = numba_uniform.suspect_values(list(fused.body), results_of(fused)[-1])
     plan = numba_uniform.plan_loop(loop, lambda _: False, marked)
     assert not plan.masked
-    assert len(plan.suspects) == 1
+    assert len(plan.unasked) == 1
 
 
 @pytest.mark.parametrize("limit", [None, 2])

@@ -1,14 +1,13 @@
-"""How a gang may run a loop: which parameters need a value for each lane, and which lanes' values must wait.
+"""How a gang may run a loop: which parameters need a value for each lane, and what a lane that is done keeps.
 
     uniform     all lanes make the same number of trips: no mask at all
-    sticky      a mask says which lanes still go on; only the parameters that the results are made of wait for the
-                others, what else a lane computes after its end is not used
-    frozen      a lane that is done keeps all its parameters: where the header has loops of its own, which must end
+    masked      a mask says which lanes still go on; what a lane computes after its end is not used
 
-A parameter that starts and goes on the same in every lane (a counter) is one scalar; where it is a result as well, a
-lane that is done keeps a copy of its own (it *follows* the counter). A suspect lane leaves its loop,
-which would give every counted loop a mask; where counting alone ends the loop, it goes on to the end instead, and
-stays suspect.
+A lane leaves with what the header gives it in the trip in which it stops, and keeps that. It cannot be computed again:
+expensive arms and calls for rare operands run only for lanes that go on. A result that is a parameter waits as one,
+any other is kept beside them. A parameter that starts and goes on the same in every lane (a counter) is one scalar. A
+suspect lane leaves its loop, which would give every counted loop a mask; where counting alone ends the loop, it goes on
+to the end instead, and stays suspect.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pyflat.analysis.liveness import captured
-from pyflat.ir.loops import LoopParts, has_loop, take_apart
+from pyflat.ir.lists import definitions
+from pyflat.ir.loops import LoopParts, all_ops, take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.types import BOOL, INT
 
@@ -34,18 +34,14 @@ class LoopPlan:
     tests: list[Value]
     uniform: set[Param]
     """Parameters that are one scalar."""
-    waiting: set[Param]
-    """Parameters that a lane keeps when it is done."""
     masked: bool
-    """Lanes leave at different times."""
-    sticky: bool
-    """The mask of the lanes that go on is carried."""
-    suspects: set[Param]
-    """Suspect bits that stay set instead of ending the loop of their lane."""
+    """Lanes leave at different times: the mask of those that go on is carried."""
     unasked: set[Param] = field(default_factory=set)
-    """The same in any loop: no test asks for them."""
-    followers: set[Param] = field(default_factory=set)
-    """Parameters that are uniform in all lanes that go on; a lane that is done keeps what it had."""
+    """Suspect bits that stay set instead of ending the loop of their lane: no test asks for them."""
+    waiting: set[Param] = field(default_factory=set)
+    """Parameters that a lane keeps when it is done."""
+    kept: set[Value] = field(default_factory=set)
+    """What a lane that is done has left with, and further trips change."""
 
 
 class Counter(NamedTuple):
@@ -71,14 +67,11 @@ def plan_loop(loop: Loop, known: Known, suspects: set[Value]) -> LoopPlan:
     plan = _uniform_plan(loop, parts, [parts.go], known, set())
     if plan is not None:
         return plan
-    if has_loop(parts.header):
-        return LoopPlan(parts, [parts.go], set(), params, True, False, set())
-    waiting = _needed(parts, params)
-    direct = waiting - _needed(parts, params, through=True)
     # A suspect bit that does not end the loop is set for good, lane by lane, also where all lanes find the same.
-    uniform = _same(loop, parts, ((params - waiting) | direct) - bits, known)
-    tests = counting if ends else [parts.go]
-    return LoopPlan(parts, tests, uniform, waiting, True, True, set(), bits, uniform & direct)
+    uniform = _same(loop, parts, params - bits, known)
+    waiting = params.intersection(parts.leave) - uniform - bits
+    kept = uniform.union(definitions(parts.header)).intersection(parts.leave)
+    return LoopPlan(parts, counting if ends else [parts.go], uniform, True, bits, waiting, kept)
 
 
 def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known, bits: set[Param]) -> LoopPlan | None:
@@ -89,7 +82,7 @@ def _uniform_plan(loop: Loop, parts: LoopParts, tests: list[Value], known: Known
     values = _uniform_values(parts, uniform, known)
     if not (isinstance(tests[0], Const) or tests[0] in values or known(tests[0])):
         return None
-    return LoopPlan(parts, tests, uniform, set(), False, False, bits, bits)
+    return LoopPlan(parts, tests, uniform, False, bits)
 
 
 def _conjuncts(parts: LoopParts) -> list[Value]:
@@ -164,19 +157,17 @@ def _counter(test: Value, loop: Loop, parts: LoopParts) -> Counter | None:
     return Counter(counter, limit, int(step.value))
 
 
-def _needed(parts: LoopParts, params: set[Param], through: bool = False) -> set[Param]:
-    """The parameters that the results are made of; `through`: by operations, and not as they are."""
+def needed(parts: LoopParts) -> set[Param]:
+    """The parameters that the results are made of."""
     waiting, seen = list(parts.leave), set[Value]()
-    here = {op for item in parts.header if isinstance(item, Block) for op in item.ops}
-    if through:
-        waiting = [arg for value in waiting if isinstance(value, Op) and value in here for arg in value.args]
+    here = set(all_ops(parts.header))
     while waiting:
         value = waiting.pop()
         if value not in seen:
             seen.add(value)
             if isinstance(value, Op) and value in here:
                 waiting += value.args
-    return params & seen
+    return {value for value in seen if isinstance(value, Param)}
 
 
 def _same(loop: Loop, parts: LoopParts, candidates: set[Param], known: Known) -> set[Param]:

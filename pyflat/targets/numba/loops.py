@@ -2,16 +2,16 @@
 
 A gang is a few vector registers full of lanes. A loop runs while any lane of the gang goes on:
 
-    head:  x = phi(init, select(go, next, x)); live = phi(active, go)
-           header, for all lanes; go = condition & live
+    head:  x = phi(init, next); live = phi(active, go); kept = phi(zero, result)
+           header, under the mask `live`; go = condition & live; result = select(live, what the header gives, kept)
            if no lane goes on: end
     rest:  rest of the body, under the mask `go`; then head
-    end:   the results are what the header has computed
+    end:   the results are those of the last trip
 
-A lane that is done keeps what its results are made of, and a header is a function of the state, so that each further
-trip computes the same for it: the last header has the results of all lanes. Which parameters that takes, and which
-loops need no mask, `loop_variance` says. Several registers give the processor independent work while a chain of
-dependent operations waits, and share the test.
+A lane that is done computes on, whatever comes of it; its results are those of the trip in which it stopped. Results
+that are parameters wait as such (`x = phi(init, select(go, next, x))`). Which those are, and which loops need no mask,
+`loop_variance` says. Several registers give the processor independent work while a chain of dependent operations waits,
+and share the test.
 
 A loop may run for minutes, and the kernel holds no GIL: once in `PATIENCE` trips it asks CPython whether a signal has
 come. What a signal handler raised (KeyboardInterrupt, mostly) is fetched, the kernel is left, and `SharedState`
@@ -202,9 +202,6 @@ class Gang:
     def read_for(self, register: int, value: Value, target: Value) -> Lane:
         """What `target`, a parameter or a result of a loop, takes."""
         return (self.read_short if target in self.narrowed.values else self.read)(register, value)
-
-    def _kept_for(self, value: Value, lane: Lane, target: Value) -> Lane:
-        return self._low(lane) if target in self.narrowed.values else self._whole(value, lane)
 
     def _whole(self, value: Value, lane: Lane) -> Lane:
         """What is kept for a value, in 64 bits."""
@@ -397,9 +394,7 @@ class Gang:
         plan = plan_loop(loop, self.is_shared, self.suspects)
         head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
         inits = self._inits(loop, plan)
-        masks = [self._mask(r) if plan.sticky else None for r in self.registers]
-        firsts = {p: [self.read_for(r, init, p).value for r in self.registers]
-                  for p, init in zip(loop.params, loop.inits, strict=True) if p in plan.followers}
+        masks = [self._mask(r) if plan.masked else None for r in self.registers]
         starts = {p: self.read_for(0, init, p).value for p, init in zip(loop.params, loop.inits, strict=True)
                   if p in plan.uniform and self.emitter.width > 1}
         before = builder.block
@@ -408,17 +403,20 @@ class Gang:
         carried = [[self._phi(value, before) for value in values] for values in inits]
         for param, start in starts.items():
             self.wide[param] = self.lane_of(param, self._phi(start, before))
-        kept = {p: [self._phi(value, before) for value in values] for p, values in firsts.items()}
         live = [None if mask is None else self._phi(mask, before) for mask in masks]
+        kept = {result: [self._phi(self.zero_of(result).value, before) for _ in self.registers]
+                for result, value in zip(loop.results, plan.parts.leave, strict=True) if value in plan.kept}
         for param, phis in zip(loop.params, carried, strict=True):
             self._arrive(plan, param, phis)
-        self.active = live if plan.sticky else around
+        self.active = live if plan.masked else around
         self.outside.update(plan.tests)  # no arm of the header may keep one to itself
         self.emit(plan.parts.header)
         go = self.going(plan)
-        leave = [[self.read_for(r, value, result) if value not in kept else
-                  self._kept_for(value, self.lane_of(value, kept[value][r]), result)
-                  for result, value in zip(loop.results, plan.parts.leave, strict=True)] for r in self.registers]
+        leave = {result: [self.read_for(r, value, result) for r in self.registers]
+                 for result, value in zip(loop.results, plan.parts.leave, strict=True)}
+        for result, phis in kept.items():
+            for r, (mask, old, lane) in enumerate(zip(live, phis, leave[result], strict=True)):
+                leave[result][r] = self.lane_of(result, builder.select(mask, lane.value, old))
         test = self.read_shared(plan.tests[0]).value if not plan.masked else self.emitter.any(reduce(builder.or_, go))
         builder.cbranch(test, rest, end)
         builder.position_at_end(rest)
@@ -428,19 +426,20 @@ class Gang:
         for param, phis, after in zip(loop.params, carried, plan.parts.next, strict=True):
             for r, phi in enumerate(phis):
                 phi.add_incoming(self.following(plan, param, after, r, phi, go[r]), builder.block)
-            for r, phi in enumerate(kept.get(param, ())):
-                value = self.read_for(r, after, param).value
-                phi.add_incoming(builder.select(go[r], value, phi), builder.block)
             if param in starts:
                 self.wide[param].value.add_incoming(self.read_for(0, after, param).value, builder.block)
+        for result, phis in kept.items():
+            for phi, lane in zip(phis, leave[result], strict=True):
+                phi.add_incoming(lane.value, builder.block)
         for phi, mask in zip(live, go, strict=True):
             if phi is not None:
                 phi.add_incoming(mask, builder.block)
         builder.branch(head)
         builder.position_at_end(end)
         self.active = around
-        for lanes, values in zip(self.sets, leave, strict=True):
-            lanes.update(zip(loop.results, values, strict=True))
+        for result, lanes in leave.items():
+            for r, lane in enumerate(lanes):
+                self.sets[r][result] = lane
 
     def _inits(self, loop: Loop, plan: LoopPlan) -> list[list[Any]]:
         """What each parameter starts with: one scalar, or one value for each register."""
@@ -499,7 +498,7 @@ class Gang:
             return self.read_shared(after).value
         value, builder = self.read_for(register, after, param).value, self.emitter.builder
         if param in plan.unasked:
-            value = value if go is None or param in plan.suspects else builder.and_(value, go)
+            value = value if go is None else builder.and_(value, go)
             return builder.or_(phi, self.carried(plan, param, value))
         if param in self.suspects and param in plan.waiting and go is not None:  # cheaper than a choice of masks
             return builder.or_(phi, builder.and_(value, go))

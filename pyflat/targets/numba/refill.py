@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from llvmlite import ir
 
 from pyflat.analysis.liveness import captured, outer_values, used_outside
-from pyflat.ir.loops import all_ops
+from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Const, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
@@ -35,6 +35,7 @@ from pyflat.targets.numba.loop_variance import (
     Counter,
     LoopPlan,
     most_trips,
+    needed,
     plan_loop,
     suspect_values,
     tests_apart,
@@ -99,7 +100,7 @@ def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value
     loop = items[at]
     assert isinstance(loop, Loop)
     plan = plan_loop(loop, lambda value: isinstance(value, Const) or value in shared, suspects)
-    if not plan.sticky or sum(1 for _ in all_ops(list(items))) > MOST_OPERATIONS:
+    if not plan.masked or has_loop(plan.parts.header) or sum(1 for _ in all_ops(list(items))) > MOST_OPERATIONS:
         return None
     trips = most_trips(loop)
     if trips is not None and trips < FEWEST_TRIPS:
@@ -111,7 +112,9 @@ def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value
     if len(carried) + len(loop.params) > MOST_STATE:
         return None
     tests, counting = tests_apart(loop, plan)
-    return Divergent(before, loop, after, replace(plan, tests=tests, uniform=set(), followers=set()), counting, carried)
+    waiting = needed(plan.parts) & set(loop.params) - plan.unasked  # the header runs once more for lanes that are done
+    plan = replace(plan, tests=tests, uniform=set(), waiting=waiting, kept=set())
+    return Divergent(before, loop, after, plan, counting, carried)
 
 
 class Refilled:
@@ -269,12 +272,12 @@ class Refilled:
         """Store the results of the elements whose lanes are done."""
         builder, parts = self.builder, self.parts
         gang = self._gang(states)
+        done = [builder.and_(held[r], builder.not_(live[r])) for r in self.registers]
+        gang.active = list(done)
         gang.emit(parts.plan.parts.header)
         for r, lanes in enumerate(gang.sets):
             pairs = list(zip(parts.loop.results, parts.plan.parts.leave, strict=True))
             lanes.update([(result, gang.read_for(r, value, result)) for result, value in pairs])
-        done = [builder.and_(held[r], builder.not_(live[r])) for r in self.registers]
-        gang.active = done
         gang.emit(parts.after)
         for r in self.registers:
             for root, pointer in self.outputs:
