@@ -6,7 +6,8 @@ together), and with `math="fast"`, whose values are the interpreter's. With `--d
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
 twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too;
 with `--counters` programs are about dicts and sets, and results are strings, lists, and objects beside numbers;
-with `--shared` helpers are called from many places, with the same and with other signatures.
+with `--shared` helpers are called from many places, with the same and with other signatures. With `--loops` programs
+are loops that lanes leave at very different trips, on numba in forced ways (`tests.generator.numba_ways`).
 Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more than a
 tenth of the programs was refused.
 """
@@ -32,6 +33,8 @@ from tests.generator import Failure, Outcome, Program, check_program, generate, 
 from tests.generator.counters import generate_counters
 from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.kept import check_kept
+from tests.generator.looping import generate_loops
+from tests.generator.numba_ways import check_loops
 from tests.generator.shrink import shrink
 
 REFUSED_SHARE = 0.10
@@ -51,9 +54,13 @@ class Task:
     """Of strings, enum members and None."""
     counters: bool = False
     """Of dicts and sets of lanes."""
+    loops: bool = False
+    """Loops in forced ways."""
 
     @property
     def program(self) -> Program:
+        if self.loops:
+            return generate_loops(self.seed)
         if self.counters:
             return generate_counters(self.seed)
         return generate_labelled(self.seed) if self.labels else generate(self.seed)
@@ -100,6 +107,8 @@ class Totals:
 
 
 def _check(task: Task) -> tuple[Task, Outcome]:
+    if task.loops:
+        return task, check_loops(task.seed)
     program = task.program
     if task.narrow:
         return task, check_narrow(program, numba=task.numba, stages=task.stages, math=task.narrow)
@@ -154,7 +163,9 @@ def describe(program: Program, failure: Failure) -> str:
 def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
     program, failure = task.program, outcome.failures[0]
     print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
-    if checks:
+    if task.loops:
+        print(describe(program, failure), flush=True)
+    elif checks:
         compiled = task.numba and failure.stage == "numba"
         if task.narrow:
             smaller, still = shrink_narrow(program, failure, numba=compiled, checks=checks, math=task.narrow)
@@ -190,6 +201,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
     parser.add_argument("--counters", action="store_true", help="programs of dicts and sets, results of several kinds")
     parser.add_argument("--shared", action="store_true", help="programs whose helpers are called from many places")
+    parser.add_argument("--loops", action="store_true", help="loops that stay loops, on numba in forced ways")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
@@ -197,8 +209,8 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
     narrow = options.dtype == "float32"
-    tasks = (Task(seed, _every(options.numba_every, seed), _every(options.stages_every, seed),
-                  _math_of(seed) if narrow else "", options.kept, options.labels, options.counters)
+    tasks = (Task(seed, options.loops or _every(options.numba_every, seed), _every(options.stages_every, seed),
+                  _math_of(seed) if narrow else "", options.kept, options.labels, options.counters, options.loops)
              for seed in _seeds(options.seed, options.programs, options.shared))
     for task, outcome in outcomes(tasks, options.processes, options.threads, options.many):
         if options.refusals and outcome.refusal:

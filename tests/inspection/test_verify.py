@@ -106,7 +106,8 @@ def test_numpys_functions_are_judged_by_equality(fn, function, math_, monkeypatc
     x = cubes if fn is cube_root else np.linspace(-3.0, 3.0, 400)
     assert pyflat.twin(fn, target="numba", math=math_).verify(x).lanes == len(x)
     verify(fn, target="numba", examples=20)
-    monkeypatch.setitem(numba_ops.EMITTERS, "np_" + function, numba_ops.EMITTERS[function])
+    right = numba_ops.EMITTERS["np_" + function]
+    monkeypatch.setitem(numba_ops.EMITTERS, "np_" + function, lambda e, x: right(e, x) * (1.0 - 2.0**-50))
     with pytest.raises(DifferenceError):
         pyflat.twin(fn, target="numba", math=math_, max_unroll=63).verify(x)
     if fn is not beside:

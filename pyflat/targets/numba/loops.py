@@ -287,6 +287,7 @@ class Gang:
         varying = []
         for op in block.ops:
             if all(map(self.is_shared, op.args)):
+                self.scalars.active = None  # of lanes by one it is the emitter, which may know the mask of an arm
                 self.shared[op] = emit(self.scalars, op, [self.read_shared(arg) for arg in op.args])
                 if op.opcode in WIDE and any(arg in self.wide for arg in op.args):
                     self.wide[op] = self.compute(0, op)

@@ -17,8 +17,8 @@ from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import multiplies_and_adds
 from pyflat.testing import same_bits
 
-wide = pytest.mark.skipif(processor().vector_bytes < 64 or exact.kernel_for("square") is None
-                          or not multiplies_and_adds(), reason="needs registers of 512 bits and the GNU C library")
+WIDE = processor().vector_bytes >= 64 and exact.kernel_for("square") is not None and multiplies_and_adds()
+"""Whether lanes in doubt are settled later, which needs registers of 512 bits and the GNU C library: else at once."""
 SIZES = (1, 7, 8, 33, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 13)
 
 
@@ -58,10 +58,9 @@ def assert_is_original(function, *columns) -> None:
         assert same_bits(got, want)
 
 
-@wide
 def test_only_functions_with_a_doubt_are_settled():
     x = np.linspace(1.0, 2.0, 100)
-    assert settles(pyflat.twin(square, target="numba"), x)
+    assert WIDE == settles(pyflat.twin(square, target="numba"), x)
     assert not settles(pyflat.twin(lambda x: x * x, target="numba"), x)
     assert not settles(pyflat.twin(square, target="numba", math="fast"), x)
     assert not settles(pyflat.twin(square, target="numba", dtype="float32"), x.astype(np.float32))
@@ -77,7 +76,6 @@ def test_all_lanes_have_the_bits_of_the_original(function, lanes):
     assert_is_original(function, *[column.astype(np.float32).astype(">f4") for column in columns])
 
 
-@wide
 def test_functions_of_a_library_that_is_not_known_are_called_for_lanes_in_doubt(monkeypatch):
     monkeypatch.setattr(exact, "is_verified", lambda name: False)
     monkeypatch.setenv("PYFLAT_CACHE", "0")
@@ -87,7 +85,7 @@ def test_functions_of_a_library_that_is_not_known_are_called_for_lanes_in_doubt(
 
     random = np.random.default_rng(5)
     x, y = random.uniform(0.01, 20, 3 * BLOCK + 5), random.uniform(0.01, 9, 3 * BLOCK + 5)
-    assert settles(pyflat.twin(function, target="numba"), x, y)
+    assert WIDE == settles(pyflat.twin(function, target="numba"), x, y)
     assert same_bits(pyflat.twin(function, target="numba")(x, y), original(elementary, x, y)[0])
 
 

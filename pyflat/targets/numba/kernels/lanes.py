@@ -356,7 +356,8 @@ class Gang:
         mask, lanes = self.active[r], self.sets[r]
         args = [self.read(r, arg) for arg in op.args]
         if mask is not None and op.opcode in _RAISES_FLAGS:
-            args[-1] = self.e.select(Lane(self.e, BOOL, mask), args[-1], self.e.const(args[-1].kind, 1))
+            harmless = self.code.hidden(self.e.const(args[-1].kind, 1))  # else LLVM would choose between two quotients
+            args[-1] = self.e.select(Lane(self.e, BOOL, mask), args[-1], harmless)
         lanes[op] = self.code.value_of(self.e, op, args)
         if op in self.code.modest or op in self.plan.small:
             return

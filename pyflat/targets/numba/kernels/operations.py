@@ -91,9 +91,9 @@ class KernelOperations:
         known = isinstance(value, Const) and value.value is not None or value in self.constant
         if not known or lane.kind is not FLOAT and not (ints and lane.kind is INT):
             return lane
-        return self._hidden(lane)
+        return self.hidden(lane)
 
-    def _hidden(self, lane: Lane) -> Lane:
+    def hidden(self, lane: Lane) -> Lane:
         """The same number, of which LLVM knows nothing."""
         e, b = lane.emit, self.builder
         bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
@@ -166,7 +166,7 @@ class KernelOperations:
                 return args[0] / args[1]
         made = emit(e, op, args)
         converts = op.kind is FLOAT and len(op.args) == 1 and op.args[0].kind is not FLOAT
-        return self._hidden(made) if converts and self._may_be_known(op.args[0]) else made
+        return self.hidden(made) if converts and self._may_be_known(op.args[0]) else made
 
     def _may_be_known(self, value: Value) -> bool:
         """Whether LLVM may find a number to be a constant, or a choice of some: a truth, what nodes yield, and what is
