@@ -142,7 +142,7 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def _no_rounding(s: Evaluator, truth: Value, node: cst.CSTNode) -> Exception:
     """NumPy's bools cannot be rounded, Python's can."""
-    if s.is_numpy(truth) if s.widths is None else None not in s.widths.of(truth):
+    if s.is_numpy(truth):
         return s.fault("TypeError", "type numpy.bool doesn't define __round__ method", node)
     return s.refuse("flatten/not-yet", "round() of a bool that may be Python's or NumPy's", node, help="round(int(x))")
 

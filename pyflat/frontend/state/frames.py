@@ -347,8 +347,12 @@ class Evaluator:
             self.widths.known[value] = PYTHON
         return value
 
-    def is_numpy(self, value: Value) -> bool:
+    def is_numpy(self, value: Abstract) -> bool:
         """The value certainly is a NumPy scalar, which has methods of its own."""
+        if not isinstance(value, Value):
+            return isinstance(value, Static) and isinstance(value.value, np.generic)
+        if self.widths is not None:
+            return not self.widths.of(value) & {None, "?"}
         if value in self.python_values:
             return False
         if value in self.numpy_values:
