@@ -178,7 +178,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return _static_binary(s, opcode, a, b)
     if s.widths is not None and (found := width_rules.binary(s, s.widths, opcode, a, b)) is not None:
         return found
-    numpy, certain = s.may_be_numpy(a) or s.may_be_numpy(b), s.is_numpy(a) or s.is_numpy(b)
+    numpy = s.may_be_numpy(a) or s.may_be_numpy(b)
+    certain = numpy and (s.is_numpy(a) or s.is_numpy(b))
     a, b = plain_number(a), plain_number(b)
     kinds = numeric_kind(a), numeric_kind(b)
     if kinds[0] is None or kinds[1] is None:
