@@ -11,9 +11,9 @@ nor would its bits change.)
 from __future__ import annotations
 
 import math
-import sys
 from functools import cache
 
+from pyflat.functions import python_versions
 from pyflat.functions.libm import same_bits
 from pyflat.functions.vmath.exact.gamma import (
     ABOVE,
@@ -25,9 +25,6 @@ from pyflat.functions.vmath.exact.gamma import (
     G,
 )
 
-VERSIONS = ((3, 11), (3, 12), (3, 13))
-"""Of CPython, with this algorithm."""
-
 PARTS = {"gamma": ("exp", "pow", "sin", "cos"), "lgamma": ("log", "sin", "cos")}
 """The C library's functions in each."""
 
@@ -37,7 +34,7 @@ POINTS = (-150.3, -20.6, -8.7, -3.19, 0.3, 1.42, 3.19, 3.4, 3.52, 8.6, 40.2, 150
 @cache
 def is_known() -> bool:
     """Whether vector code has the bits of math.gamma and math.lgamma, where it has those of `PARTS`."""
-    if sys.implementation.name != "cpython" or sys.version_info[:2] not in VERSIONS:
+    if not python_versions.is_cpython(*python_versions.GAMMA):
         return False
     return all(same_bits(gamma(x), math.gamma(x)) and same_bits(lgamma(x), math.lgamma(x)) for x in POINTS)
 

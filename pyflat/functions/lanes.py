@@ -10,14 +10,14 @@ integers. They may set floating-point flags, so that callers who do not want Num
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from pyflat.functions import external_ufuncs, libm, stacking
+from pyflat.functions import external_ufuncs, libm, norms, python_versions, stacking
+from pyflat.functions.norms import product_error
 from pyflat.functions.records import RECORDS
 
 Lanes = Any
@@ -90,9 +90,6 @@ def exponent(a: Lanes) -> Lanes:
     return power.astype(np.int64)
 
 
-_SPLIT = 134217729.0
-"""2**27 + 1: Veltkamp's constant, halves a float64's digits."""
-
 TENS = np.array([float(10**k) for k in range(23)])
 """The powers of ten that are float64 exactly."""
 
@@ -121,20 +118,6 @@ def round_digits(x: Lanes, digits: Lanes) -> Lanes:
     return result[()]
 
 
-def split(x: Any) -> tuple[Any, Any]:
-    """x as a sum of two floats of 26 digits each."""
-    scaled = x * _SPLIT
-    high = scaled - (scaled - x)
-    return high, x - high
-
-
-def product_error(a: Any, b: Any, product: Any) -> Any:
-    """a * b - product, exactly (T. J. Dekker, 1971)."""
-    a_high, a_low = split(a)
-    b_high, b_low = split(b)
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
 def complex_lanes(real: Lanes, imag: Lanes) -> Any:
     """Complex lanes of two parts, each with its bits: `real + 1j*imag` would lose signed zeros and make nan of inf."""
     made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
@@ -152,10 +135,6 @@ def array_lanes(extent: tuple[int, ...], *elements: Lanes) -> Any:
     return stacking.stacked(elements, extent)
 
 
-VECTOR_NORM_VERSIONS = ((3, 10), (3, 11))
-"""The CPython versions whose hypot is `vector_norm`."""
-
-
 def hypot(x: Lanes, y: Lanes) -> Lanes:
     """`math.hypot(x, y)` of float64, bit for bit."""
     return hypot_function()(x, y)
@@ -171,56 +150,34 @@ def hypot_function() -> Callable[[Lanes, Lanes], Lanes]:
 def hypot_is_known() -> bool:
     """Whether `vector_norm` is this CPython's hypot. The version decides, because other versions differ too rarely
     for a table of points; the table finds builds that contract a product and a sum into one operation."""
-    if sys.implementation.name != "cpython" or sys.version_info[:2] not in VECTOR_NORM_VERSIONS:
+    if python_versions.norm_name() is None:
         return False
     with np.errstate(all="ignore"):
         return libm.agrees("hypot", lambda x, y: float(vector_norm(x, y)))
 
 
 def vector_norm(x: Lanes, y: Lanes) -> Lanes:
-    """hypot as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a power of two,
-    squared exactly, summed with compensation, and the root corrected once."""
+    """hypot as CPython computes it (`norms`)."""
     x, y = np.abs(np.asarray(x, dtype=np.float64)), np.abs(np.asarray(y, dtype=np.float64))
     largest = np.maximum(x, y)
     exponent: Any = np.frexp(largest)[1]
-    result = scaled_norm(x, y, np.ldexp(1.0, -exponent), np.sqrt)
+    scaled, of_tiny = norms.algorithm()
+    result = scaled((x, y), _NormMachine.power_of_two(-exponent), np.sqrt)
     tiny = exponent < -1023
     if np.any(tiny):
-        result = np.where(tiny, tiny_norm(x, y, largest, np.sqrt), result)
+        result = np.where(tiny, of_tiny((x, y), largest, exponent, _NormMachine), result)
     result = np.where(largest == 0.0, 0.0, result)
     return np.where(np.isinf(x) | np.isinf(y), np.inf, result)[()]
 
 
-def scaled_norm(x: Any, y: Any, scale: Any, sqrt: Callable[[Any], Any]) -> Any:
-    """The norm of two numbers; `scale` is the power of two that brings the larger into [1/2, 1)."""
-    total: Any = 1.0
-    parts: list[Any] = [0.0] * 3
-    for term in (x * scale, y * scale):
-        high, low = split(term)
-        total, parts[0] = _accumulate(total, parts[0], high * high)
-        total, parts[1] = _accumulate(total, parts[1], 2.0 * high * low)
-        parts[2] = parts[2] + low * low
-    root = sqrt(total - 1.0 + (parts[0] + parts[1] + parts[2]))
-    high, low = split(root)
-    total, parts[0] = _accumulate(total, parts[0], -high * high)
-    total, parts[1] = _accumulate(total, parts[1], -2.0 * high * low)
-    total, parts[2] = _accumulate(total, parts[2], -low * low)
-    residual = total - 1.0 + (parts[0] + parts[1] + parts[2])
-    return (root + residual / (2.0 * root)) / scale
+class _NormMachine:
+    """What `norms` asks of arrays."""
 
+    sqrt = np.sqrt
 
-def _accumulate(total: Any, lost: Any, term: Any) -> tuple[Any, Any]:
-    """total + term, and the digits lost in it added to `lost`; |total| >= |term|."""
-    longer = total + term
-    return longer, lost + ((total - longer) + term)
-
-
-def tiny_norm(x: Any, y: Any, largest: Any, sqrt: Callable[[Any], Any]) -> Any:
-    """The norm of two numbers, not both zero, the larger of which is below 2**-1024."""
-    total, lost = 1.0, 0.0
-    for part in (x / largest, y / largest):
-        total, lost = _accumulate(total, lost, part * part)
-    return largest * sqrt(total - 1.0 + lost)
+    @staticmethod
+    def power_of_two(exponent: Any) -> Any:
+        return np.ldexp(1.0, exponent)
 
 
 LARGEST_SHORT_CUT = 4.0

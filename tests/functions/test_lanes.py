@@ -9,7 +9,7 @@ import operator
 import numpy as np
 import pytest
 
-from pyflat.functions import lanes, libm
+from pyflat.functions import lanes, libm, python_versions
 from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT, INT
 from tests.targets.flat_functions import columns, rows_of, same_value
@@ -98,7 +98,7 @@ def test_hypot_is_cpythons_on_many_points(form):
 
 
 def test_another_cpythons_hypot_is_called(monkeypatch):
-    monkeypatch.setattr(lanes, "VECTOR_NORM_VERSIONS", ())
+    monkeypatch.setattr(python_versions, "norm_name", lambda: None)
     lanes.hypot_is_known.cache_clear()
     lanes.hypot_function.cache_clear()
     try:

@@ -29,6 +29,7 @@ from pyflat.frontend.builtins import (
     sequences,
     signatures,
     special_methods,
+    sums,
     support,
     ufuncs,
     vectorized,
@@ -194,7 +195,7 @@ _HANDLERS: dict[Any, Handler] = {
     # builtins
     abs: arithmetic.abs_, int: arithmetic.int_, float: arithmetic.float_, bool: arithmetic.bool_,
     round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
-    min: sequences.least("lt"), max: sequences.least("gt"), sum: sequences.sum_, any: sequences.some("or"),
+    min: sequences.least("lt"), max: sequences.least("gt"), sum: sums.sum_, any: sequences.some("or"),
     all: sequences.some("and"), len: sequences.len_, range: sequences.range_, dict: sequences.dict_,
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.list_,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
@@ -28,7 +29,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, GuardedUnion, Static, Unsigned
 from pyflat.frontend.state.widths import PYTHON
-from pyflat.functions import lanes
+from pyflat.functions import lanes, norms
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import FALSE, Value
@@ -142,7 +143,7 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def _no_rounding(s: Evaluator, truth: Value, node: cst.CSTNode) -> Exception:
     """NumPy's bools cannot be rounded, Python's can."""
-    if s.is_numpy(truth) if s.widths is None else None not in s.widths.of(truth):
+    if s.is_numpy(truth):
         return s.fault("TypeError", "type numpy.bool doesn't define __round__ method", node)
     return s.refuse("flatten/not-yet", "round() of a bool that may be Python's or NumPy's", node, help="round(int(x))")
 
@@ -222,23 +223,22 @@ def hypot(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return s.build.op("abs", values[0])
     if len(values) == 2:
         return s.build.op("hypot", *values)
-    return _norm(s, stdlib.norm, Arguments([*values], {}), node)
+    return _norm(s, stdlib.norm, [heap.make_tuple(values)], node)
 
 
 def dist(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    return _norm(s, stdlib.dist, arguments, node)
+    return _norm(s, stdlib.dist, only(s, arguments, node, 2, 2), node)
 
 
 def isqrt(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return inlined_for_ints(library.isqrt if s.floats is F8 else library.isqrt_narrow)(s, arguments, node)
 
 
-def _norm(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+def _norm(s: Evaluator, fn: Any, given: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     s.require_float64("the norm of several numbers", node, help="write sqrt(x*x + y*y + z*z)")
     if not lanes.hypot_is_known():
-        raise s.refuse("flatten/not-yet", "the norm of several numbers in this version of Python", node,
-                       help="write sqrt(x*x + y*y + z*z)")
-    return s.space.inline(fn, arguments, node)
+        heap.suspect_if(s, const(True), "the norm of several numbers in this version of Python", node)
+    return s.space.inline(fn, Arguments([Static(norms.algorithm().scaled), *given], {}), node)
 
 
 def fsum(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -32,7 +31,6 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, is_folded, lane, numeric_kind
 from pyflat.frontend.state.values import (
-    NONE,
     UNBOUND,
     Abstract,
     Arguments,
@@ -117,23 +115,6 @@ def _unordered(s: Evaluator, source: Abstract, node: cst.CSTNode, key: Abstract,
     """The items, gaps included, for what does not depend on their order."""
     found = lane_sets.unordered(s, source, node, key, of_ints=of_ints)
     return containers.items_or_gaps(s, source, node) if found is None else found
-
-
-def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-    rest = [*arguments.positional[1:], *arguments.named.values()]
-    total: Abstract = rest[0] if rest else Static(0)
-    if is_folded(arguments.positional[0]):
-        return s.space.fold(arguments.positional[0], total, lambda old, make: _plus(s, old, node, make()), node)
-    source = arguments.positional[0]
-    items = _unordered(s, source, node, NONE, of_ints=True)
-    for item in items:
-        total = heap.where_present(s, item, functools.partial(_plus, s, total, node),
-                                   functools.partial(_same, total))
-    return total
-
-
-def _plus(s: Evaluator, total: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
-    return s.space.call(Static(operator.add), Arguments([total, item], {}), node)
 
 
 def product(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from pyflat.frontend.state.values import Abstract, ObjRef, State, Static
+from pyflat.functions import python_versions
 from pyflat.functions.stacking import DATES
 
 _CLASSES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, datetime.tzinfo)
@@ -86,7 +87,7 @@ def with_compiled(classes: Any) -> Any:
 
 @cache
 def _module() -> Any:
-    if sys.version_info >= (3, 12):
+    if python_versions.datetime_in_python_is_a_module():
         return importlib.import_module("_pydatetime")
     spec = importlib.util.spec_from_file_location("datetime_in_python", datetime.__file__)
     assert spec is not None and spec.loader is not None

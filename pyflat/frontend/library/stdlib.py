@@ -138,9 +138,8 @@ def mean(data: Sequence[Any]) -> Any:
     raise UndecidedError("the original decides")
 
 
-def norm(*numbers: float) -> float:
-    """The Euclidean norm as `vector_norm` of CPython 3.10 and 3.11 computes it (Modules/mathmodule.c): scaled by a
-    power of two, squared exactly, summed with compensation, and the root corrected once."""
+def norm(scaled: Any, numbers: Sequence[float]) -> float:
+    """The Euclidean norm, by `functions.norms`; `scaled` is the function for this Python."""
     sizes = [abs(float(x)) for x in numbers]
     for x in sizes:
         if x == math.inf:
@@ -155,38 +154,14 @@ def norm(*numbers: float) -> float:
     power = exponent(largest)
     if power < -1023:
         raise UndecidedError("tiny numbers are left to the original")
-    scale = math.ldexp(1.0, -power)
-    total, first, second, third = 1.0, 0.0, 0.0, 0.0
-    for x in sizes:
-        x = x * scale
-        high, low = _halves(x)
-        total, first = _longer(total, first, high * high)
-        total, second = _longer(total, second, 2.0 * high * low)
-        third += low * low
-    root = math.sqrt(total - 1.0 + (first + second + third))
-    high, low = _halves(root)
-    total, first = _longer(total, first, -high * high)
-    total, second = _longer(total, second, -2.0 * high * low)
-    total, third = _longer(total, third, -low * low)
-    rest = total - 1.0 + (first + second + third)
-    return (root + rest / (2.0 * root)) / scale
+    result: float = scaled(sizes, math.ldexp(1.0, -power), math.sqrt)
+    return result
 
 
-def _halves(x: float) -> tuple[float, float]:
-    scaled = x * _HALF
-    high = scaled - (scaled - x)
-    return high, x - high
-
-
-def _longer(total: float, lost: float, term: float) -> tuple[float, float]:
-    longer = total + term
-    return longer, lost + ((total - longer) + term)
-
-
-def dist(p: Sequence[float], q: Sequence[float]) -> float:
+def dist(scaled: Any, p: Sequence[float], q: Sequence[float]) -> float:
     if len(p) != len(q):
         raise ValueError("both points must have the same number of dimensions")
-    return norm(*[a - b for a, b in zip(p, q, strict=True)])
+    return norm(scaled, [a - b for a, b in zip(p, q, strict=True)])
 
 
 def comb(n: int, k: int) -> int:

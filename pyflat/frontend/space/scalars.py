@@ -179,6 +179,7 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     if s.widths is not None and (found := width_rules.binary(s, s.widths, opcode, a, b)) is not None:
         return found
     numpy = s.may_be_numpy(a) or s.may_be_numpy(b)
+    certain = numpy and (s.is_numpy(a) or s.is_numpy(b))
     a, b = plain_number(a), plain_number(b)
     kinds = numeric_kind(a), numeric_kind(b)
     if kinds[0] is None or kinds[1] is None:
@@ -189,7 +190,7 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         raise s.refuse("flatten/unsupported-expression", f"`{opcode}` of NumPy scalars is not Python's",
                        help="convert with int(...) or bool(...) first")
     result = _operation(s, opcode, a, b, joined)
-    return s.mark_numpy(result) if numpy else result
+    return s.mark_numpy(result) if certain else result
 
 
 def _operation(s: Evaluator, opcode: str, a: Abstract, b: Abstract, joined: Kind) -> Abstract:

@@ -347,13 +347,23 @@ class Evaluator:
             self.widths.known[value] = PYTHON
         return value
 
-    def is_numpy(self, value: Value) -> bool:
+    def is_numpy(self, value: Abstract) -> bool:
         """The value certainly is a NumPy scalar, which has methods of its own."""
-        if value in self.python_values:
-            return False
-        if value in self.numpy_values:
-            return True
-        return isinstance(value, Op) and value.opcode in _KEEP_NUMPY and any(map(self.is_numpy, value.args))
+        if not isinstance(value, Value):
+            return isinstance(value, Static) and isinstance(value.value, np.generic)
+        if self.widths is not None:
+            return not self.widths.of(value) & {None, "?"}
+        waiting, seen = [value] if self.saw_numpy else [], set[Value]()
+        while waiting:
+            each = waiting.pop()
+            if each in self.python_values:
+                continue
+            if each in self.numpy_values:
+                return True
+            if isinstance(each, Op) and each.opcode in _KEEP_NUMPY and each not in seen:
+                seen.add(each)
+                waiting += each.args
+        return False
 
     def may_be_numpy(self, value: Abstract) -> bool:
         """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""

@@ -99,7 +99,7 @@ def roll_counter(s: Evaluator, node: cst.CSTNode, bounds: Ranges, each: Callable
     step = bounds.step
 
     def body(scope: LoopScope) -> None:
-        counter = s.state.locals[hidden]
+        counter = s.mark_python(s.state.locals[hidden], ())
         if isinstance(bounds.start, Static) and isinstance(counter, Param):
             s.facts.append((Op("ge" if step > 0 else "le", (counter, const(bounds.start.value)), BOOL), True))
         stop = bounds.stop if bounds.live is None else bounds.live()

@@ -7,6 +7,7 @@ no fast-math flag anywhere, so that LLVM neither reorders nor contracts.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from llvmlite import ir
 
 from pyflat.analysis.intervals import ANY_FLOAT, Interval
 from pyflat.errors import InternalError
-from pyflat.functions import lanes, libm, vmath
+from pyflat.functions import lanes, libm, norms, vmath
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -289,13 +290,22 @@ def _hypot(e: Emitter, x: Lane, y: Lane) -> Lane:
     x, y = abs(x), abs(y)
     largest = e.select(x.compare("<", y), y, x)
     exponent = _binary_exponent(e, largest)
-    norm = lanes.scaled_norm(x, y, _power_of_two(e, -exponent), e.sqrt)
-    norm = e.select(exponent.compare("<", -1023), lanes.tiny_norm(x, y, largest, e.sqrt), norm)
+    scaled, of_tiny = norms.algorithm()
+    norm = scaled((x, y), _power_of_two(e, -exponent), e.sqrt)
+    norm = e.select(exponent.compare("<", -1023), of_tiny((x, y), largest, exponent, _NormMachine(e)), norm)
     norm = e.select(largest.compare("==", 0.0), 0.0, norm)
     # A nan in either operand goes through the formula; an infinity wins over it.
     norm = e.select(x.compare("!=", x) | y.compare("!=", y), float("nan"), norm)
     infinite = x.compare("==", float("inf")) | y.compare("==", float("inf"))
     return e.select(infinite, float("inf"), norm)
+
+
+class _NormMachine:
+    """What `norms` asks of lanes."""
+
+    def __init__(self, e: Emitter):
+        self.sqrt = e.sqrt
+        self.power_of_two = functools.partial(_power_of_two, e)
 
 
 def _binary_exponent(e: Emitter, x: Lane) -> Lane:
@@ -327,7 +337,7 @@ def _round_digits(e: Emitter, x: Lane, digits: Lane) -> Lane:
     within = digits.compare(">=", 0) & digits.compare("<", size)
     ten = e.element(FLOAT, tuple(lanes.TENS.tolist()), e.select(within, digits, 0))
     product = x * ten
-    error = lanes.product_error(x, ten, product)
+    error = norms.product_error(x, ten, product)
     whole = e.intrinsic("llvm.rint", product)
     rest = product - whole
     up = rest.compare("==", 0.5) & error.compare(">", 0.0)

@@ -82,6 +82,18 @@ def test_as_the_original(fn, target):
     assert pyflat.twin(fn, target=target).verify(XS).replayed == 0
 
 
+def counters(x):
+    made, found = np.sqrt(abs(x)), 0
+    for i in range(int(abs(x))):
+        found += isinstance(i * x, np.generic)
+    return found, made
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_counter_is_pythons_beside_what_numpy_made(target):
+    assert pyflat.twin(counters, target=target).verify(XS).replayed == 0
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_vectorize_of_a_closure(target):
     assert pyflat.twin(made_inside, target=target).verify(XS, XS[::-1].copy()).replayed == 0
@@ -101,8 +113,15 @@ def joined_class(x):
     return isinstance(made, float)
 
 
+def product_in_a_loop(x):
+    made, power = np.sqrt(abs(x)), 1.0
+    for _ in range(int(abs(x))):
+        power = power * 2.0
+    return isinstance(power * x, np.generic), made
+
+
 @pytest.mark.parametrize(("fn", "said"), [
-    (joined_class, "isinstance of a number that NumPy may have made"),
+    (product_in_a_loop, "isinstance of a number that NumPy may have made"), (joined_class, "isinstance of a number that NumPy may have made"),
     (lambda x: isinstance(np.floor(x) > 1.0, bool) + x, "isinstance of a number that NumPy may have made"),
     (lambda x: narrow(x) * 1.1, "np.vectorize with otypes"),
     (lambda x: nothing(x) is None, "np.vectorize with a function that gives None"),

@@ -1,0 +1,38 @@
+"""What the version of Python decides about values: the one place where it is asked.
+
+A function below says which algorithm this Python's functions are; what is compiled follows it. Versions that are not
+known here are asked for their values, or called.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Literal
+
+NormName = Literal["3.10", "3.12"]
+
+GAMMA = ((3, 11), (3, 12), (3, 13))
+"""Of CPython, with the gamma and lgamma of `gamma_check`."""
+
+
+def is_cpython(*versions: tuple[int, int]) -> bool:
+    """Whether this is CPython of one of these versions."""
+    return sys.implementation.name == "cpython" and sys.version_info[:2] in versions
+
+
+def sum_is_compensated() -> bool:
+    """Whether sum() adds floats with A. Neumaier's compensation: since 3.12."""
+    return sys.version_info[:2] >= (3, 12)
+
+
+def norm_name() -> NormName | None:
+    """The version that brought what math.hypot and math.dist compute (Modules/mathmodule.c, `vector_norm`); None where
+    it is not known."""
+    if is_cpython((3, 10), (3, 11)):
+        return "3.10"
+    return "3.12" if is_cpython((3, 12), (3, 13)) else None
+
+
+def datetime_in_python_is_a_module() -> bool:
+    """Whether the classes of datetime written in Python are a module, _pydatetime: since 3.12."""
+    return sys.version_info[:2] >= (3, 12)
