@@ -4,8 +4,9 @@
 
 Each call draws a function, columns of edge values of which some are missing, and a library; each argument is one of
 the ways in which that library has such a column, an array, a list or a number. What has to be: bit for bit the values
-of the plain call in lanes that have all arguments, nothing in the others, the kind and the labels of what was passed,
-and where a lane fails the same exception with the same lane.
+of the plain call in lanes that have all arguments, the kind and the labels of what was passed, and where a lane fails
+the same exception with the same lane. In the other lanes pandas' columns give what the function makes of their NA and
+None, those of other libraries nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +57,12 @@ def perhaps(n: int, x: float) -> int | None:
     return n * 2 if x > 0.0 else None
 
 
-FUNCTIONS: dict[Callable[..., Any], str] = {blend: "ff", quotient: "fi", remainder: "ii", either: "iff", both: "fi"}
+def unread(n: int, x: float) -> float:
+    return x * 2.0 if x > 0.0 else -x
+
+
+FUNCTIONS: dict[Callable[..., Any], str] = {blend: "ff", quotient: "fi", remainder: "ii", either: "iff", both: "fi",
+                                            unread: "if"}
 OBJECTS: dict[Callable[..., Any], str] = {verdict: "fi", perhaps: "if"}
 """Functions whose results are no numbers: for libraries that have missing values."""
 
@@ -181,30 +187,58 @@ def check(rng: random.Random, name: str) -> str:
     args, used = arguments(rng, kit, library, given)
     twin = pyflat.twin(function, target=rng.choice(("numpy", "numba")))
     present = ~np.logical_or.reduce([column.missing for column in used])
-    places = np.flatnonzero(present).tolist()
     values, faults = pyflat.twin(function, errors="mask", none="object")(*[column.values[present] for column in used])
-    what = f"{function.__name__}({', '.join(map(repr, args))})"
-    if faults:
-        _fails(twin, args, faults, places, what)
-        return "failed"
-    found = twin(*args)
     several = values if isinstance(values, tuple) else (values,)
+    outcomes: dict[int, Any] = dict(enumerate(zip(*[part.tolist() for part in several], strict=True)))
+    outcomes.update({failure.lane: failure for failure in faults})
+    outcomes = dict(zip(np.flatnonzero(present).tolist(), [outcomes[k] for k in range(len(outcomes))], strict=True))
+    if name == "pandas":
+        outcomes.update((lane, _original(function, args, lane)) for lane in np.flatnonzero(~present).tolist())
+    what = f"{function.__name__}({', '.join(map(repr, args))})"
+    failing = sorted(lane for lane, outcome in outcomes.items() if hasattr(outcome, "message"))
+    if failing and not (kit.nullable and rng.random() < 0.5):
+        _fails(twin, args, outcomes[failing[0]], failing[0], what)
+        return "failed"
+    found = twin.with_options(errors="nan")(*args) if failing else twin(*args)
     plain = (np.generic, int, float, list)
     like = next(arg for arg in args if type(arg) is not np.ndarray and not isinstance(arg, plain))
-    for result, wanted in zip(found if isinstance(values, tuple) else (found,), several, strict=True):
+    for part, result in enumerate(found if isinstance(values, tuple) else (found,)):
         listed, missing = kit.read(library, result)
-        absent = ~present
-        absent[places] = [value is None for value in wanted.tolist()]
-        assert missing == absent.tolist(), what
-        here = [None if missing[place] else listed[place] for place in places]
-        assert repr(here) == repr(wanted.tolist()), f"{what}\n{result}\n{wanted}"
+        wanted = [_item(outcomes.get(lane), part) for lane in range(count)]
+        assert missing == [value is None for value in wanted], what
+        here = [None if gone else value for gone, value in zip(missing, listed, strict=True)]
+        assert repr(here) == repr(wanted), f"{what}\n{result}\n{wanted}"
         assert name == "pint" or kit.kind(library, result) == kit.kind(library, like), what
-    return "gaps" if not present.all() else "whole"
+    return "nan" if failing else "gaps" if not present.all() else "whole"
 
 
-def _fails(twin: Any, args: Sequence[Any], faults: Any, places: Sequence[int], what: str) -> None:
+@dataclass(frozen=True)
+class Raised:
+    """What the original raises in a lane."""
+
+    type: type[Exception]
+    message: str
+
+
+def _original(function: Callable[..., Any], args: Sequence[Any], lane: int) -> Any:
+    """What the original makes of one lane with gaps in columns of pandas: its results, or what it raises."""
+    row = [arg.astype(object).iloc[lane] if hasattr(arg, "iloc") else
+           np.ravel(arg).tolist()[lane if np.ndim(arg) else 0] for arg in args]
+    try:
+        returned = function(*row)
+    except Exception as error:  # noqa: BLE001 - whatever is raised is compared
+        return Raised(type(error), str(error))
+    return returned if isinstance(returned, tuple) else (returned,)
+
+
+def _item(outcome: Any, part: int) -> Any:
+    """One result of a lane, None where it has none."""
+    item = outcome[part] if isinstance(outcome, tuple) else None
+    return None if type(item).__name__ == "NAType" else item
+
+
+def _fails(twin: Any, args: Sequence[Any], first: Any, lane: int, what: str) -> None:
     """The call raises what the first lane that fails raises, and names it."""
-    first = next(iter(faults))
     raised: Exception | None = None
     try:
         twin(*args)
@@ -212,7 +246,7 @@ def _fails(twin: Any, args: Sequence[Any], faults: Any, places: Sequence[int], w
         raised = error
     assert (type(raised), str(raised)) == (first.type, first.message), f"{what}: {raised!r}, {first}"
     notes = getattr(raised, "__notes__", [""])
-    assert notes[0].startswith(f"lane {places[first.lane]} ("), f"{what}: {notes}"
+    assert notes[0].startswith(f"lane {lane} ("), f"{what}: {notes}"
 
 
 def run(calls: int, seed: int) -> dict[str, int]:

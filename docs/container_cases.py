@@ -55,6 +55,12 @@ def bits(n: int) -> int:
     return (n * 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
 
 
+def amount_of(amount: float | None) -> float:
+    import pandas as pd
+
+    return 0.0 if pd.isna(amount) else amount * 2
+
+
 def of_row(row: Any) -> float:
     return row["amount"] / row.rate if row["amount"] > 1 else 0.0
 
@@ -105,12 +111,13 @@ class Setting:
     def names(self) -> dict[str, Any]:
         made: dict[str, Any] = {**globals()}
         for name in ("fee", "share", "pair", "label", "safe_root", "total_of", "halvings", "newton",
-                     "grade", "maybe", "bits"):
+                     "grade", "maybe", "bits", "amount_of"):
             made[name] = pyflat.twin(globals()[name])
         for option in ("nan", "mask"):
             made[f"{option}_fee"] = pyflat.twin(fee, errors=option)
             made[f"{option}_share"] = pyflat.twin(share, errors=option)
             made[f"{option}_grade"] = pyflat.twin(grade, errors=option)
+            made[f"{option}_bits"] = pyflat.twin(bits, errors=option)
         exec(self.text, made)
         return made
 

@@ -259,8 +259,7 @@ class Caller:
                     replay.patch(suspect, leaves)
         finally:
             self._count(lanes.count, replayed, len(faults or ()))
-        if replayed > SLOW_SHARE * lanes.count and lanes.count >= LARGE_CALL:
-            self._warn(replayed, lanes.count)
+        self._warn(replayed, lanes.count)
         if options.errors not in ("mask", "nan"):
             return collect(result, leaves, lanes, None, context.out)
         faults = Faults.none(lanes.shape) if faults is None else faults
@@ -275,12 +274,19 @@ class Caller:
             self.stats.replayed += replayed
             self.stats.failed += failed
 
+    def count_replayed(self, lanes: int, replayed: int, failed: int) -> None:
+        """Lanes of a call that its container has run through the original."""
+        with brief:
+            self.stats.replayed += replayed
+            self.stats.failed += failed
+        self._warn(replayed, lanes)
+
     def _warn(self, replayed: int, lanes: int) -> None:
-        if self._warned:
+        if self._warned or lanes < LARGE_CALL or replayed <= SLOW_SHARE * lanes:
             return
         self._warned = True
         text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
-                f"because an operation in them may overflow or fail")
+                f"because an operation in them may overflow or fail, or a value is missing")
         warn(text, PerformanceWarning)
 
 

@@ -214,6 +214,17 @@ class Faults:
         """What a call without a failing lane gives."""
         return cls(shape, np.zeros(0, np.intp), (), (), _NO_SOURCE)
 
+    @classmethod
+    def of(cls, shape: tuple[int], failures: Sequence[Failure]) -> Faults:
+        """These failures of lanes of one axis, whatever calls they are of."""
+        ordered = sorted(failures, key=lambda failure: failure.lane)
+        rows = np.empty(len(ordered), object)
+        rows[:] = ordered
+        source = Source(run=lambda row: row[0].source.run(row[0].row), named=lambda row: row[0].arguments,
+                        shown=lambda row: row[0].source.shown(row[0].row))
+        return cls(shape, np.array([failure.lane for failure in ordered], np.intp),
+                   [failure.cause for failure in ordered], [rows], source)
+
     def of_whole(self, part: Part | None) -> Faults:
         """The same failures, where the call was a part of a larger one."""
         if part is None:

@@ -1,8 +1,9 @@
 """What columns of pandas, Polars and Arrow have in common: values of which some may be missing.
 
-Lanes in which an argument is missing are missing in the result, and are not computed: the call runs over the others, as
-a part of the whole call. With errors="nan" lanes that fail are missing too, in results that are ints and bools as well,
-and so are those for which the function returns None. Labels reach the libraries as codes and categories.
+Lanes in which an argument is missing are not computed: the call runs over the others, as a part of the whole call. They
+are missing in the result, or, where the column says what stands in them, what the original returns for that. With
+errors="nan" lanes that fail are missing too, in results that are ints and bools as well, and so are those for which the
+function returns None. Labels reach the libraries as codes and categories.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pyflat.ir.shape import Path, make_record, record_of
 from pyflat.runtime.arrays import BLANK, Array
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.containers import Call
+from pyflat.runtime.containers.gaps import merged, run_originals
 from pyflat.runtime.faults import Faults, LaneError, Part
 from pyflat.runtime.labels import Codes
 
@@ -31,6 +33,14 @@ class Column:
 
     values: Array
     missing: Mask | None = None
+    objects: Array | None = None
+    """What the original gets in the lanes that have none; None where it does not run there."""
+
+    def item(self, lane: int) -> Any:
+        """What the original gets in a lane."""
+        has_value = self.objects is None or self.missing is None or not self.missing[lane]
+        value = (self.values if has_value else self.objects)[lane]  # type: ignore[index]
+        return value.item() if isinstance(value, np.generic) else value
 
     @property
     def has_gaps(self) -> bool:
@@ -49,40 +59,64 @@ def run(call: Call, columns: Mapping[Path, Column], wrap: Wrap) -> Any:
     count = _length(call, columns)
     missing = _missing(columns)
     given: dict[Path, Any] = {path: column.values for path, column in columns.items()}
-    part = None
-    if missing is not None:
-        present = ~missing
-        part = Part.selected(present)
-        whole = {**call.arrays(), **given}
-        given = {path: array[present] if len(array) == count else array for path, array in whole.items()}
+    if missing is None:
+        return _finished(call, _computed(call, given, None), None, wrap)
+    _require_lanes(call, columns)
+    gaps = None
+    present = ~missing
+    if any(column.objects is not None for column in columns.values()):
+        gaps = run_originals(call, columns, missing)
+        if gaps.failures and call.options.errors in ("raise", "unchecked"):
+            present[gaps.failures[0].lane:] = False
+    whole = {**call.arrays(), **given}
+    given = {path: array[present] if len(array) == count else array for path, array in whole.items()}
+    found, *faults = _computed(call, given, Part.selected(present))
+    if gaps is not None and gaps.failures:
+        if not faults:
+            raise gaps.first_exception()
+        faults = [Faults.of((count,), [*faults[0], *gaps.failures])]
+    found = mapped(found, lambda array: _spread_all(array, present))
+    if gaps is None:
+        return _finished(call, (found, *faults), missing, wrap)
+    return _finished(call, (merged(found, count, gaps), *faults), None, wrap)
+
+
+def _require_lanes(call: Call, columns: Mapping[Path, Column]) -> None:
+    """TypeError where a column with gaps is an array of a kernel: it would be an array without these elements."""
+    arrays = call.caller.kernels.roles(call.options)
+    for path, column in columns.items():
+        if column.has_gaps and (name := call.name(path)) in arrays:
+            raise TypeError(f"argument {name!r} has missing values, and {call.caller.parameters.name} takes it as a "
+                            f"whole array: fill or leave them out first, as by {name}.fillna(0) or {name}.dropna()")
+
+
+def _finished(call: Call, computed: tuple[Any, ...], missing: Mask | None, wrap: Wrap) -> Any:
+    """The results as objects of the library."""
     errors = call.options.errors
-    found = _computed(call, given, "mask" if errors == "nan" else errors, part)
-    faults = None
-    if errors in ("mask", "nan"):
-        found, faults = found
-    if missing is not None:
-        found = mapped(found, lambda array: _spread_all(array, ~missing))
-    absent = missing
+    found, *rest = computed
+    absent, faults = missing, rest[0] if rest else None
     if errors == "nan" and faults:
         absent = faults.mask if missing is None else missing | faults.mask
     result = mapped(found, lambda array: _wrapped(array, absent, wrap))
     return (result, faults) if errors == "mask" else result
 
 
-def _computed(call: Call, given: Mapping[Path, Any], errors: str, part: Part | None) -> Any:
-    """The result with labels as `Codes`, and None masked. Whether there are any is known from the first result: numbers
-    are left to the plan of the twin."""
+def _computed(call: Call, given: Mapping[Path, Any], part: Part | None) -> tuple[Any, ...]:
+    """The result with labels as `Codes`, and None masked, and the faults where they are kept. Whether there are labels
+    is known from the first result: numbers are left to the plan of the twin."""
     wanted = {"results": "codes" if call.options.results == "labels" else call.options.results,
               "none": "masked" if call.options.none == "raise" else call.options.none}
+    errors = "mask" if call.options.errors == "nan" else call.options.errors
     if part is None and errors == call.options.errors and call.caller not in _objects:
         try:
             found = call.run(given)
         except LaneError:  # perhaps for None among numbers; what else it is for is raised again
             found = None
         if found is not None and _is_numeric(found):
-            return found
+            return found if errors == "mask" else (found,)
         _objects.add(call.caller)
-    return call.run(given, part=part, errors=errors, **wanted)
+    found = call.run(given, part=part, errors=errors, **wanted)
+    return found if errors == "mask" else (found,)
 
 
 def _is_numeric(value: Any) -> bool:

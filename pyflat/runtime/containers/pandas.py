@@ -8,6 +8,7 @@ errors="nan" ints and bools are nullable there, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,9 @@ _MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.ar
            "b": pd.arrays.BooleanArray}
 
 
-def call(call: Call) -> Any:
-    """Series in, Series out; without a Series an Index, else an extension array."""
+def call(call: Call, *, skip_na: bool = False) -> Any:
+    """Series in, Series out; without a Series an Index, else an extension array. Where a value is missing the original
+    runs, or with `skip_na` nothing does."""
     given = call.arguments()
     if path := next((path for path, value in given.items() if isinstance(value, pd.DataFrame)), None):
         raise TypeError(f"argument {call.name(path)!r} is a pandas.DataFrame: call twin.by_name(frame, "
@@ -35,6 +37,8 @@ def call(call: Call) -> Any:
                         f"or a number")
     like = _like(call, given)
     columns = {path: _column(value, len(like)) for path, value in given.items()}
+    if skip_na:
+        columns = {path: replace(column, objects=None) for path, column in columns.items()}
     backed = _backing(getattr(value, "dtype", None) for value in given.values())
     if backed == "numpy" and call.options.errors == "nan":
         backed = "numpy, with nan"
@@ -100,16 +104,18 @@ def _is_nullable(dtype: Any) -> bool:
 def _column(value: Any, count: int) -> Column:
     """The values of a Series, an Index or an array, and where there are none."""
     if value is pd.NA:
-        return Column(np.zeros(count), np.ones(count, np.bool_))
+        return Column(np.zeros(count), np.ones(count, np.bool_), np.full(count, pd.NA, object))
     dtype = value.dtype
     if isinstance(dtype, np.dtype) and not is_object_dtype(dtype):
         return Column(np.asarray(value))
     missing = np.asarray(pd.isna(value))
     numbers = getattr(dtype, "numpy_dtype", None)
+    gaps = bool(missing.any())
     if numbers is not None and numbers.kind in "biuf":
-        return Column(value.to_numpy(numbers, na_value=numbers.type(0)), missing)
+        objects = np.asarray(value.astype(object)) if gaps else None
+        return Column(value.to_numpy(numbers, na_value=numbers.type(0)), missing, objects)
     values = np.asarray(value.astype(object) if hasattr(value, "astype") else value)
-    return Column(_of_objects(values, missing), missing if missing.any() else None)
+    return Column(_of_objects(values, missing), missing if gaps else None, values)
 
 
 _INFERRED = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_, "empty": np.float64}

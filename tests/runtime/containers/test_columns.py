@@ -38,7 +38,8 @@ def test_options_that_were_asked_for_stay():
 
 def test_a_record_of_labels_and_numbers():
     frame = pd.DataFrame({"x": pd.array([2.0, None, -1.0], dtype="Float64")})
-    found = pyflat.twin(lambda x: {"sign": "plus" if x > 0 else "minus", "size": int(abs(x))}).by_name(frame)
+    twin = pyflat.twin(lambda x: {"sign": "plus" if x > 0 else "minus", "size": int(abs(x))}, errors="nan")
+    found = twin.by_name(frame)
     assert found.sign.cat.categories.tolist() == ["plus", "minus"]
     assert found.isna().to_numpy().tolist() == [[False, False], [True, True], [False, False]]
     assert found["size"].tolist()[::2] == [2, 1]

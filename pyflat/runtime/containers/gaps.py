@@ -1,0 +1,196 @@
+"""Lanes in which an argument is missing, and pandas calls a function all the same: the original runs there.
+
+It gets what stands in the column (NA, None, nan, NaT), and Python's numbers beside it. What it returns is put among the
+results of the other lanes: NA and None are missing, and where results of their dtype cannot hold a value, all are
+objects.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pyflat.ir.shape import Fixed, Labels, Leaf, Path, make_record, record_of
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime.containers import Call
+from pyflat.runtime.faults import Failure, LaneError, Source, cause_of
+from pyflat.runtime.labels import Codes
+from pyflat.runtime.replay import fit
+
+if TYPE_CHECKING:
+    from pyflat.runtime.containers.columns import Column
+
+_KINDS = {"b": BOOL, "i": INT, "f": FLOAT}
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What the original has returned in lanes in which an argument is missing, and the lanes in which it raised."""
+
+    lanes: list[int]
+    returned: list[Any]
+    failures: list[Failure]
+    columns: str
+    """The arguments with missing values, as messages call them."""
+    none: str
+    """The option: what stands for None among numbers."""
+
+    def first_exception(self) -> Exception:
+        """The exception of the first lane that raised."""
+        error = self.failures[0].exception()
+        error.add_note(f'missing values in {self.columns}: errors="nan" or "mask" keeps the rest')
+        return error
+
+
+def run_originals(call: Call, columns: Mapping[Path, Column], missing: npt.NDArray[np.bool_]) -> Gaps:
+    """Run these lanes in order. Where a failure is raised, it is the last lane."""
+    named = ", ".join(repr(call.name(path)) for path, column in columns.items() if column.has_gaps)
+    gaps = Gaps([], [], [], named, call.options.none)
+    source, arguments = _source(call), _arguments(call, columns, len(missing))
+    keeps = call.options.errors in ("mask", "nan")
+    for lane in np.flatnonzero(missing).tolist():
+        row = (arguments(lane),)
+        try:
+            gaps.returned.append(source.run(row))
+            gaps.lanes.append(lane)
+        except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
+            gaps.failures.append(Failure(lane, cause_of(error, call.caller.callee.function), row, source))
+            if not keeps:
+                break
+    call.caller.count_replayed(len(missing), len(gaps.lanes) + len(gaps.failures), len(gaps.failures) if keeps else 0)
+    return gaps
+
+
+def _source(call: Call) -> Source:
+    """How a lane runs; its row is the arguments by name."""
+    function, signature = call.caller.callee.function, call.caller.parameters.signature
+
+    def run(row: tuple[Any, ...]) -> Any:
+        bound = inspect.BoundArguments(signature, row[0])
+        return function(*bound.args, **bound.kwargs)
+
+    return Source(run, lambda row: dict(row[0]), lambda row: ", ".join(f"{k}={v!r}" for k, v in row[0].items()))
+
+
+def _arguments(call: Call, columns: Mapping[Path, Column], count: int) -> Callable[[int], dict[str, Any]]:
+    """A function from a lane to the arguments of the original, by name."""
+    arrays = {path: array.reshape(-1) for path, array in call.arrays().items()}
+    numbers = {path: value.item() for path, value in call.passed().items()
+               if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)}
+
+    def arguments(lane: int) -> dict[str, Any]:
+        given = {path: _plain(array[lane if len(array) == count else 0]) for path, array in arrays.items()}
+        given.update((path, column.item(lane)) for path, column in columns.items())
+        made = call.with_arguments({**numbers, **given})
+        return dict(call.caller.parameters.bind(made.args, made.kwargs).arguments)
+
+    return arguments
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def merged(found: Any, count: int, gaps: Gaps) -> Any:
+    """The results of all lanes, from those of all lanes without gaps."""
+    return _merged(found, count, gaps, gaps.returned)
+
+
+def _merged(found: Any, count: int, gaps: Gaps, returned: Sequence[Any]) -> Any:
+    if isinstance(found, Codes):
+        return _labels(found, gaps, returned)
+    if isinstance(found, np.ndarray):
+        return _array(found, gaps, returned)
+    if (record := record_of(found)) is None:
+        return _constant(found, count, gaps, returned)
+    cls, names, items = record
+    rows = [_items(value, record, gaps) for value in returned]
+    columns = zip(*rows, strict=True) if rows else iter([()] * len(items))
+    return make_record(cls, names, [_merged(item, count, gaps, column)
+                                    for item, column in zip(items, columns, strict=True)])
+
+
+def _items(value: Any, record: Any, gaps: Gaps) -> Sequence[Any]:
+    """The parts of a value like those of other lanes."""
+    found = record_of(value)
+    if found is None or found[:2] != record[:2] or len(found[2]) != len(record[2]):
+        raise LaneError(f"the function returned {value!r} where {gaps.columns} is missing, and a {record[0].__name__} "
+                        f"of {len(record[2])} in other lanes: return the same in both, or fill the column first")
+    return found[2]
+
+
+def _constant(found: Any, count: int, gaps: Gaps, returned: Sequence[Any]) -> Any:
+    """A result that does not differ by lane, or the array of what it is and what was returned."""
+    try:
+        for value in returned:
+            list(fit(value, Fixed(found)))
+    except LaneError:
+        array = np.full(count, found, None if type(found) in (bool, int, float) else object)
+        return _array(array, gaps, returned)
+    return found
+
+
+def _labels(found: Codes, gaps: Gaps, returned: Sequence[Any]) -> Any:
+    """Labels among labels."""
+    table, codes = found.categories.tolist(), found.codes.copy()
+    labels = Labels(table)
+    try:
+        for lane, value in zip(gaps.lanes, returned, strict=True):
+            codes[lane] = -1 if _is_absent(value) else next(fit(value, labels))
+    except LaneError:
+        return _objects(found.objects(None), gaps, returned)
+    if labels.textual:
+        return Codes(codes, np.array(table))
+    return Codes(codes, _of_objects(table))
+
+
+def _array(found: npt.NDArray[Any], gaps: Gaps, returned: Sequence[Any]) -> Any:
+    """Numbers among numbers, masked where they are missing; objects where that is not all."""
+    kind = _KINDS.get(found.dtype.kind)
+    absent = np.ma.getmaskarray(found).copy()
+    values = np.ma.getdata(found).copy()
+    try:
+        for lane, value in zip(gaps.lanes, returned, strict=True):
+            if found.ndim > 1:
+                values[lane] = _row(value, values[lane], gaps)
+            elif _is_absent(value) and not (value is None and gaps.none == "object") and found.dtype != object:
+                absent[lane] = True
+            elif kind is None:
+                return _objects(found, gaps, returned)
+            else:
+                values[lane], absent[lane] = next(fit(value, Leaf(kind))), False
+    except LaneError:
+        if found.ndim > 1:
+            raise
+        return _objects(found, gaps, returned)
+    return np.ma.MaskedArray(values, absent) if absent.any() else values
+
+
+def _row(value: Any, like: npt.NDArray[Any], gaps: Gaps) -> npt.NDArray[Any]:
+    if not isinstance(value, np.ndarray) or value.shape != like.shape or not np.can_cast(value.dtype, like.dtype):
+        raise LaneError(f"the function returned {value!r} where {gaps.columns} is missing, and an array of shape "
+                        f"{like.shape} in other lanes: return the same in both, or fill the column first")
+    return value
+
+
+def _objects(found: npt.NDArray[Any], gaps: Gaps, returned: Sequence[Any]) -> npt.NDArray[Any]:
+    objects = _of_objects(found.tolist())
+    for lane, value in zip(gaps.lanes, returned, strict=True):
+        objects[lane] = value
+    return objects
+
+
+def _of_objects(items: Sequence[Any]) -> npt.NDArray[Any]:
+    made = np.empty(len(items), object)
+    for k, item in enumerate(items):
+        made[k] = item
+    return made
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType"
