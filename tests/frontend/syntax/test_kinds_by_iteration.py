@@ -68,7 +68,6 @@ def calls_itself(x, n):
 ROWS = [(x, n) for x in (0.5, -1.0, 2.0, -0.0) for n in range(6)]
 
 
-@pytest.mark.filterwarnings("ignore:Bitwise inversion:DeprecationWarning")  # of ~True, by Python 3.12 and newer
 @pytest.mark.parametrize("loops", ["auto", "masked"])
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", [asks, ends_as_bool, same_object, three_kinds, found, items, calls_itself])
