@@ -33,6 +33,11 @@ def norm_name() -> NormName | None:
     return "3.12" if is_cpython((3, 12), (3, 13)) else None
 
 
+def quantile_needs_positive_sigma() -> bool:
+    """Whether the quantile of a normal distribution raises for a sigma of zero or below: until 3.11."""
+    return sys.version_info[:2] < (3, 12)
+
+
 def datetime_in_python_is_a_module() -> bool:
     """Whether the classes of datetime written in Python are a module, _pydatetime: since 3.12."""
     return sys.version_info[:2] >= (3, 12)

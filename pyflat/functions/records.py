@@ -17,6 +17,8 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from typing import Any, Literal, NewType
 
+from pyflat.functions import python_versions
+
 Adds = NewType("Adds", float)
 """A cost: the time of so many additions of floats, of one lane, or of a vector register of lanes where a whole register
 is computed at once."""
@@ -216,6 +218,8 @@ def _powers(x: float, y: float) -> float:
 
 _BELOW_ZERO = (Outside("lt", 0.0),)
 _NOT_POSITIVE = (Outside("le", 0.0),)
+_QUANTILE_FAULTS = (Outside("le", 0.0), Outside("ge", 1.0), *(
+    (Outside("le", 0.0, operand=2),) if python_versions.quantile_needs_positive_sigma() else ()))
 _BEYOND_ONE, _INFINITE = (Outside("gt", 1.0, of_size=True),), (Outside("isinf"),)
 _QUARTER = math.pi / 2
 _AT_POLE: Callable[..., float] = lambda x: math.inf if x > 0.0 else math.nan  # noqa: E731
@@ -302,7 +306,7 @@ _CALLED = (
         harmless=(1.0, 1.0), cost=Adds(200), elsewhere=_NO_DATABASE),
     MathFunction(
         name="normal_quantile", accuracy=Accuracy.CALL, python="_statistics._normal_dist_inv_cdf", operands="ddd",
-        faults=(Outside("le", 0.0), Outside("ge", 1.0), Outside("le", 0.0, operand=2)), cost=Adds(300),
+        faults=_QUANTILE_FAULTS, cost=Adds(300),
         elsewhere=NOWHERE, numba_name=ABSENT),
     MathFunction(
         name="round_digits", accuracy=Accuracy.CALL, meaning=round, operands="dl",

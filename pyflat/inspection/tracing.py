@@ -51,6 +51,7 @@ def trace(call: Callable[[], Any], files: Collection[str]) -> Trace:
     """Run `call`, following the frames whose code is in one of `files`."""
     tracer = _Tracer(files)
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 asks only here whether any frame wants its instructions
     sys.settrace(tracer.on_call)
     try:
         tracer.found.value = call()
@@ -72,7 +73,6 @@ class _Tracer:
         code = frame.f_code
         if code.co_filename not in self.files or code.co_name in _NESTED:
             return None
-        frame.f_trace_opcodes = True
         stores, last = _stores(code), -1
 
         def on_step(frame: FrameType, event: str, arg: Any) -> Any:
@@ -88,6 +88,8 @@ class _Tracer:
             last = frame.f_lasti if event == "opcode" else last if event == "line" else -1
             return on_step
 
+        frame.f_trace = on_step  # Python 3.13 ignores the next line of a frame that has none
+        frame.f_trace_opcodes = True
         return on_step
 
 

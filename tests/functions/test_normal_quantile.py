@@ -10,6 +10,7 @@ import pytest
 
 import pyflat
 from pyflat.errors import FlattenError
+from pyflat.functions import python_versions
 
 NORMAL = statistics.NormalDist(1.5, 2.5)
 
@@ -41,8 +42,25 @@ def test_the_bits_are_cpythons(function, target):
     assert pyflat.twin(function, target=target)(lanes).tobytes() == np.array([function(p) for p in lanes.tolist()]).tobytes()
 
 
+NOT_POSITIVE = [(0.5, 0.0, 0.0), (0.5, 0.0, -1.0), (math.nan, 0.0, -1.0)]
+
+
+def test_the_version_says_whether_sigma_is_asked():
+    """Python raised for one of zero or below until 3.11."""
+    for lane in NOT_POSITIVE:
+        try:
+            raw(*lane)
+        except ValueError:
+            assert python_versions.quantile_needs_positive_sigma()
+        else:
+            assert not python_versions.quantile_needs_positive_sigma()
+            twin = pyflat.twin(raw)
+            assert twin.verify(*map(np.array, zip(lane, strict=True))).replayed == 0
+
+
 @TARGETS
-@pytest.mark.parametrize("lane", [(0.0, 0.0, 1.0), (1.0, 0.0, 1.0), (0.5, 0.0, 0.0), (0.5, 0.0, -1.0), (math.nan, 0.0, -1.0)])
+@pytest.mark.parametrize("lane", [
+    (0.0, 0.0, 1.0), (1.0, 0.0, 1.0), *(NOT_POSITIVE if python_versions.quantile_needs_positive_sigma() else [])])
 def test_what_python_raises_is_raised(target, lane):
     columns = [np.array(column) for column in zip((0.5, 0.0, 1.0), lane, strict=True)]
     with pytest.raises(ValueError, match="inv_cdf undefined"):

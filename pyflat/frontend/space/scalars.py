@@ -165,7 +165,7 @@ def choose(s: Evaluator, cond: Value, a: Abstract, b: Abstract) -> Abstract:
 
 # --- operators on real numbers
 _UNARY: dict[str, Callable[[Any], Any]] = {
-    "neg": operator.neg, "pos": operator.pos, "invert": operator.invert, "abs": abs,
+    "neg": operator.neg, "pos": operator.pos, "invert": lambda v: ~int(v) if type(v) is bool else ~v, "abs": abs,
 }
 
 

@@ -365,6 +365,15 @@ class Evaluator:
                 waiting += each.args
         return False
 
+    def joined(self, param: Param, values: Sequence[Value]) -> None:
+        """`param` is one of these: NumPy's, or Python's, where all of them are. (A constant does not tell.)"""
+        if self.widths is not None:
+            self.widths.join(param, values)
+        elif self.saw_numpy and values and all(map(self.is_numpy, values)):
+            self.numpy_values.add(param)
+        elif self.saw_numpy and not any(isinstance(v, Const) or self.may_be_numpy(v) for v in values):
+            self.python_values.add(param)
+
     def may_be_numpy(self, value: Abstract) -> bool:
         """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""
         if isinstance(value, Static):
@@ -576,7 +585,7 @@ class Evaluator:
 
     def _close(self, edges: list[IncomingEdge], before: State, node: Callable[[list[Any]], If | Region], name: str
                ) -> Abstract:
-        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen, self.widths)
+        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen, self.widths, self.joined)
         if not joiner.edges:
             self.state = before
             self.build.node(node([]))

@@ -72,8 +72,11 @@ class Joiner:
     """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
     def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Callable[[], Sequence[State]] = tuple,
-                 frozen: Container[Abstract] = (), widths: Widths | None = None):
-        """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean."""
+                 frozen: Container[Abstract] = (), widths: Widths | None = None,
+                 note: Callable[[Param, Sequence[Value]], None] = lambda param, values: None):
+        """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean; `note` is
+        told which numbers a parameter is one of."""
+        self.note = note
         self.edges = [e for e in edges if not e.dead]
         self.widths = widths
         self.outer = outer
@@ -193,8 +196,7 @@ class Joiner:
         for edge in self.dead:
             edge.end.values.append(undefined(kind))
         self.results.append(param)
-        if self.widths is not None:
-            self.widths.join(param, [value for value in values if value is not None])
+        self.note(param, [value for value in values if value is not None])
         return param
 
     def join(self, values: Sequence[Abstract | None], name: str = "") -> Abstract:

@@ -341,7 +341,7 @@ def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, A
             _check_first(s, param, carried)
         if isinstance(edge.end, Yield) and edge.block is not items[-1]:
             edge.block.end = Exit(scope.again.label, operands)
-    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths)
+    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths, s.joined)
     before = entry.copy()
     loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
     if not joiner.edges:

@@ -121,6 +121,8 @@ def product_in_a_loop(x):
 
 
 @pytest.mark.parametrize(("fn", "said"), [
+    (lambda x: isinstance(np.exp(0.1) if x > 1.0 else np.exp(0.2), np.generic) + np.floor(x),
+     "isinstance of a number that NumPy may have made"),
     (product_in_a_loop, "isinstance of a number that NumPy may have made"), (joined_class, "isinstance of a number that NumPy may have made"),
     (lambda x: isinstance(np.floor(x) > 1.0, bool) + x, "isinstance of a number that NumPy may have made"),
     (lambda x: narrow(x) * 1.1, "np.vectorize with otypes"),

@@ -143,6 +143,16 @@ def scalars_of_numpy_in_a_loop(x, n):
     return sum((root * i for i in range(n)), 0.5), sum(x * i for i in range(n)) + root
 
 
+def members_of_arrays(x, n):
+    root = np.sqrt(abs(x)) if n > 2 else np.abs(x)
+    return sum(v * v for v in np.array([x, 2.0, 1e16, 3.0]) if v > 1), sum([root, x, 1e16, 1.0])
+
+
+def numbers_by_lane(x, n):
+    root, either = np.sqrt(abs(x)), x if n > 2 else x * 0.3
+    return sum([either, 1e16, 1.0, -1e16]) + root
+
+
 def objects(x, n):
     return sum([0.1, 0.2, 0.3, Vector(x), Vector(1e16), Vector(-1e16), 0.3]).x
 
@@ -157,7 +167,8 @@ def tuples_and_ints(x, n):
 
 FUNCTIONS = (of_a_list, of_a_tuple, of_a_range_of_lanes, from_an_int, from_a_float, from_one_of_two, from_true,
              ints_then_floats, ints_between_floats, with_gaps, ints_beyond_64_bits, ints_of_a_class, floats_of_a_class,
-             scalars_of_numpy, scalars_of_numpy_in_a_loop, objects, complex_numbers, tuples_and_ints)
+             scalars_of_numpy, scalars_of_numpy_in_a_loop, members_of_arrays, numbers_by_lane, objects,
+             complex_numbers, tuples_and_ints)
 
 
 def lanes():
