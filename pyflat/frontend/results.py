@@ -165,12 +165,13 @@ def _contents(state: State, ref: Ref) -> Contents:
                  help="return the same number of items, of the same kind, on all paths")
 
 
-def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]]) -> Shape:
+def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]], apart: bool = False) -> Shape:
+    """`apart`: for what is part of a Python object, where each number is of the kind that its lane has."""
     options = [(option, state) for value, state in values for option in alternatives(value)]
     some = [(option, state) for option, state in options if not _is_none(option)]
     if len(some) == len(options) or not some:
-        return _of_options(s, options)
-    shape = _of_options(s, some)
+        return _of_options(s, options, apart)
+    shape = _of_options(s, some, apart)
     if isinstance(shape, Labels | Texts):
         return replace(shape, table=(*shape.table, None))
     return Maybe(shape) if s.none else shape
@@ -180,10 +181,10 @@ def _is_none(value: Abstract) -> bool:
     return isinstance(value, Static) and value.value is None
 
 
-def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shape:
+def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: bool) -> Shape:
     """The shape that holds all of these, or None where there is nothing else."""
     kinds = [k for k in (numeric_kind(v) for v, _ in options) if k is not None]
-    mixed = _mixed(s, [(v, state) for v, state in options if v is not UNBOUND])
+    mixed = _mixed(s, [(v, state) for v, state in options if v is not UNBOUND], apart)
     if mixed is not None:
         return mixed
     if any(complex_parts(v) is not None for v, _ in options):
@@ -206,7 +207,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Shap
         return _ragged(s, [(places or (), state) for places, (_, state) in zip(lists, options, strict=True)])
     records = [(p, state) for p, state in ((parts_of(v, state), state) for v, state in options) if p is not None]
     if records:
-        return _record(s, records)
+        return _record(s, records, apart)
     first = options[0][0] if options else Static(None)
     known = first.value if isinstance(first, Static) else first
     if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
@@ -227,11 +228,13 @@ def _is_negative(value: Abstract) -> bool:
     return isinstance(value, Static) and value.value < 0
 
 
-def _mixed(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Texts | None:
+def _mixed(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: bool) -> Texts | None:
     """The shape of numbers in some lanes and strings, objects, tuples or lists in others, or of tuples of several
-    lengths: for each number its own kind."""
+    lengths: for each number its own kind. Numbers of several kinds are that too where they are `apart`."""
     families = [_family(value, state) for value, state in options]
-    if len(set(families)) < 2 or None in families:
+    kinds = {numeric_kind(value) or type(value) for value, _ in options}
+    one_family = len(set(families)) < 2
+    if None in families or one_family and not (apart and "number" in families and len(kinds) > 1):
         return None
     groups: dict[Hashable, list[tuple[Abstract, State]]] = {}
     known: list[Abstract] = []
@@ -242,7 +245,7 @@ def _mixed(s: Evaluator, options: Sequence[tuple[Abstract, State]]) -> Texts | N
         else:
             kind = numeric_kind(value) or type(value) if family == "number" else None
             groups.setdefault((family, kind), []).append(option)
-    made = [Composed.of(_of_options(s, group)) for group in groups.values()]
+    made = [Composed.of(_of_options(s, group, apart=True)) for group in groups.values()]
     return Texts.of([*result_texts.shape(known).table, *made])
 
 
@@ -278,14 +281,15 @@ def _labels(objects: Sequence[Any]) -> Labels:
     return Labels(tuple(table))
 
 
-def _record(s: Evaluator, records: list[tuple[_Parts, State]]) -> Shape:
+def _record(s: Evaluator, records: list[tuple[_Parts, State]], apart: bool) -> Shape:
     first = records[0][0]
     _check_keys(s, [p for p, _ in records])
     if first.cls is np.ndarray and any(p.cls is not first.cls or p.names != first.names for p, _ in records):
         raise s.refuse("flatten/result-kind", "the function returns arrays of different shapes",
                        help="return arrays of one shape on all paths")
     alike = [(p, state) for p, state in records if _fits(p, first.cls, first.names, len(first.items))]
-    items = tuple(_shape(s, [(p.items[i], state) for p, state in alike]) for i in range(len(first.items)))
+    apart = apart and first.cls is not np.ndarray
+    items = tuple(_shape(s, [(p.items[i], state) for p, state in alike], apart) for i in range(len(first.items)))
     if first.cls in DATES and any(isinstance(item, Labels | Maybe) for item in items):
         raise s.refuse("flatten/result-kind", "the function returns dates of several time zones")
     return Record(first.cls, first.names, items)
@@ -300,7 +304,7 @@ def _ragged(s: Evaluator, lists: Sequence[tuple[Sequence[Abstract], State]]) -> 
     columns = [[(places[k], state) for places, state in lists if k < len(places)] for k in range(longest)]
     some = [[(item, state) for value, state in column for item in alternatives(value) if item is not UNBOUND]
             for column in columns]
-    return Ragged(tuple(_shape(s, column) for column in some if column))
+    return Ragged(tuple(_shape(s, column, apart=True) for column in some if column))
 
 
 def _check_keys(s: Evaluator, records: Sequence[_Parts]) -> None:

@@ -349,7 +349,8 @@ def _lists(shape: Ragged, parts: Sequence[np.ndarray[Any, Any]], wanted: np.ndar
         here = parts[at].astype(bool) & (codes == 0)
         lanes = np.flatnonzero(here if wanted is None else here & wanted)
         if lanes.size:
-            items = objects(item, [part[lanes] for part in parts[at + 1:at + 1 + size]])
+            held = [part[lanes] for part in parts[at + 1:at + 1 + size]]
+            items = objects(item, held) if held else [rebuild(item, iter(())) for _ in lanes]
             for lane, value in zip(lanes.tolist(), items, strict=True):
                 found[lane].append(value)
         at += 1 + size

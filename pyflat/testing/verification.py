@@ -98,20 +98,25 @@ def _same_arrays(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return bool((same | (np.isnan(a) & np.isnan(b))).all())
 
 
-def in_kind(value: object, like: object) -> object:
+def in_kind(value: object, like: object, result: object = None) -> object:
     """`value` converted to the wider kind of `like` when that changes no value: True -> 1 -> 1.0 -> (1+0j).
 
-    A twin has one kind per result; where some lanes of the original give 1 and others 0.5, it gives 1.0.
+    A twin has one kind per result; where some lanes of the original give 1 and others 0.5, it gives 1.0. `result`: what
+    `like` is a lane of. Tuples, lists and dicts that an array of objects holds have the original's own numbers.
     """
+    if isinstance(result, np.ndarray) and result.dtype == object and isinstance(like, tuple | list | dict):
+        return value
     if isinstance(like, np.ndarray) and isinstance(value, np.ndarray):
         return value.astype(like.dtype) if value.dtype.kind in "bi" and like.dtype.kind in "if" else value
     if isinstance(like, np.generic):
         like = like.item()
     if isinstance(value, tuple | list) and isinstance(like, tuple | list) and len(value) == len(like):
-        items = [in_kind(v, w) for v, w in zip(value, like, strict=True)]
+        parts = list(result) if isinstance(result, tuple | list) and len(result) == len(like) else [None] * len(like)
+        items = [in_kind(*each) for each in zip(value, like, parts, strict=True)]
         return type(value)(items) if type(value) in (tuple, list) else type(value)._make(items)  # type: ignore[union-attr]
     if isinstance(value, dict) and isinstance(like, dict) and list(value) == list(like):
-        return {key: in_kind(v, like[key]) for key, v in value.items()}
+        held = result if isinstance(result, dict) else {}
+        return {key: in_kind(v, like[key], held.get(key)) for key, v in value.items()}
     if isinstance(like, complex) and isinstance(value, int | float):
         return complex(value, 0.0) if isinstance(value, float) or abs(value) < 2**1023 else value
     if isinstance(like, float) and isinstance(value, int) and abs(value) < 2**1023 and float(value) == value:
@@ -401,7 +406,7 @@ def _check_batch(
         if isinstance(got, _Raised):
             raise DifferenceError(_report(target, lane, names, rows[lane], outcome, str(got)), row=rows[lane])
         value = lane_of(got.value, lane, len(rows))
-        if not _close(in_kind(outcome.value, value), value, ulps):
+        if not _close(in_kind(outcome.value, value, got.value), value, ulps):
             raise DifferenceError(_report(target, lane, names, rows[lane], outcome, repr(value)), row=rows[lane])
 
 

@@ -143,6 +143,6 @@ def _check_defaults(
     for result, (k, want) in itertools.product(results, enumerate(wanted)):
         assert isinstance(want, Returned)
         found = lane_of(result, k, len(lanes))
-        if not same_bits(in_kind(want.value, found), found):
+        if not same_bits(in_kind(want.value, found, result), found):
             return [Failure(target, f"a call with the default {value!r} differs", lanes[k], str(want), repr(found))]
     return []

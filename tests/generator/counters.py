@@ -83,7 +83,9 @@ class _Writer:
             other = self.rng.choice(("'none'", "f'{t} of {n}'", "'+' + str(len(d))", "None"))
             return [f"if {self.test()}:", f"    return {other}", f"return {number}"]
         if chance < 0.7:
-            return [f"return {self.rng.choice(('list(d.values())', '[v for v in d.values() if v > 1]', 'sorted(d.values())'))}"]
+            lists = ("list(d.values())", "[v for v in d.values() if v > 1]", "sorted(d.values())", "list(d.items())", "[*d.items(), (t, x)]")
+            change = self.rng.choice(([], [f"if {self.test()}:", f"    d[{self.key()}] = x"], [f"d[{self.key()}] = {number}"]))
+            return [*change, f"return {self.rng.choice(lists)}"]
         if chance < 0.8:
             return [f"return f'{{{number}}} {self.rng.choice(('a', '%', '{t:>4}'))}'"]
         if self.key_kind == "int":

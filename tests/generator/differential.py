@@ -262,7 +262,7 @@ def _check_values(
         for i, (row, want) in enumerate(zip(rows[::order], expected[::order], strict=True)):
             assert isinstance(want, Returned)
             value = lane_of(got.value, i, len(rows))
-            if not same_bits(in_kind(want.value, value), value):
+            if not same_bits(in_kind(want.value, value, got.value), value):
                 return [Failure(target, "the value differs", row, str(want), f"returns {value!r}")]
     return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.generator import check_program
+from tests.generator.containers import generate_containers
 from tests.generator.counters import generate_counters
 
 PROGRAMS = 8
@@ -17,6 +18,14 @@ def test_random_dicts(seed: int) -> None:
     outcome = check_program(program, numba=seed % 4 == 1, count=25, stages=False)
     assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
     assert outcome.refusal in MEANT, outcome.refusal_text
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_results_of_dicts(seed: int) -> None:
+    """An item of a list has the kind that it has in its lane, an int beside floats too."""
+    program = generate_containers(seed)
+    outcome = check_program(program, numba=seed % 6 == 1, count=15, stages=False)
+    assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
 
 
 def test_a_seed_gives_the_same_program() -> None:

@@ -32,4 +32,4 @@ def test_every_lane_is_the_originals(name, target):
     result = pyflat.twin(exercise.function, target=target, none="object")(*columns)
     for lane, value in enumerate(expected):
         got = lane_of(result, lane, len(expected))
-        assert same_bits(in_kind(value, got), got), [column[lane] for column in columns]
+        assert same_bits(in_kind(value, got, result), got), [column[lane] for column in columns]

@@ -73,7 +73,7 @@ def agree(
         result = twin(*columns([lanes[i] for i in clean], kinds)) if clean else None
         for place, i in enumerate(clean):
             value = lane_of(result, place, len(clean))
-            assert same_bits(in_kind(expected[i][1], value), value), f"{lanes[i]}: {expected[i][1]!r} but the twin {value!r}"
+            assert same_bits(in_kind(expected[i][1], value, result), value), f"{lanes[i]}: {expected[i][1]!r} but the twin {value!r}"
         failing = [i for i, (what, _) in enumerate(expected) if what == "raises"]
         for i in failing[:20]:
             assert same_error(outcome(twin, columns([lanes[i]], kinds)), expected[i]), f"{lanes[i]}: {expected[i]}"

@@ -31,6 +31,7 @@ from pyflat.frontend.state.kinds import (
 )
 from pyflat.frontend.state.values import (
     CONFLICT,
+    ENTRIES,
     UNBOUND,
     Abstract,
     Array,
@@ -323,6 +324,9 @@ class Joiner:
         names, self.names = self.names, 1
         items = [self.join([None if c is None else c[i] for c in columns], name) for i in range(layout[2])]
         self.names = names
+        if layout[1] is not None and any(key is ENTRIES and type(item) is not ListRef
+                                         for key, item in zip(layout[1], items, strict=True)):
+            return None  # the pairs of dicts whose keys differ from lane to lane are no one list
         self.made[made] = tuple(items) if layout[1] is None else tuple(zip(layout[1], items, strict=True))
         return made
 

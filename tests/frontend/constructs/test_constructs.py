@@ -93,7 +93,7 @@ def lanes_are_pythons(fn, target):
         assert (fault.type if fault else None) is error, (x, expected, fault)
         if error is None:
             got = lane_of(values, lane, len(XS))
-            assert same_bits(got, in_kind(expected, got)), (x, expected, got)
+            assert same_bits(got, in_kind(expected, got, values)), (x, expected, got)
 
 
 FLOAT64_ONLY = {"scientific_text", "distance", "distance_in_space", "norm_of_three", "unit_in_the_last_place"}
