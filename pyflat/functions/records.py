@@ -10,7 +10,6 @@ the message that refuses it there names the function and the target.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -18,6 +17,7 @@ from enum import Enum
 from typing import Any, Literal, NewType
 
 from pyflat.functions import python_versions
+from pyflat.functions.originals import original
 
 Adds = NewType("Adds", float)
 """A cost: the time of so many additions of floats, of one lane, or of a vector register of lanes where a whole register
@@ -155,7 +155,7 @@ class MathFunction:
         """What Python has under that name; None where this Python has none."""
         module, _, name = self.python.rpartition(".")
         try:
-            found: Callable[..., Any] | None = getattr(importlib.import_module(module), name, None) if module else None
+            found: Callable[..., Any] | None = original(module, name) if module else None
         except ImportError:
             return None
         return found

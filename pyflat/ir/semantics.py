@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.functions.originals import original
 from pyflat.functions.records import RECORDS, Accuracy, MathFunction, of_accuracy
 from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.ops import OPERATIONS, VECTOR
@@ -74,7 +75,7 @@ def _value_beyond(record: MathFunction) -> Meaning | None:
     """What the function is where CPython raises."""
     if record.accuracy is Accuracy.NUMPY or not record.faults:
         return None
-    return record.beyond or (getattr(np, record.numpy) if record.numpy else None)
+    return record.beyond or (original("numpy", record.numpy) if record.numpy else None)
 
 
 _BEYOND: dict[str, Meaning] = {
@@ -120,7 +121,7 @@ def _from_int(x: int) -> float:
 
 
 def _numpy(name: str) -> Meaning:
-    ufunc = getattr(np, name)
+    ufunc = original("numpy", name)
 
     def call(*args: float) -> float:
         with np.errstate(all="ignore"):
@@ -153,6 +154,6 @@ _OWN: dict[str, Meaning] = {
     "floordiv": _floordiv, "mod": _mod, "nextafter": _nextafter, "to_float": _from_int, "exact_float": _from_int,
     "fma": _fma, "isnormal": lambda x: 2.0**-126 <= abs(x) < math.inf,
     **{record.name: _numpy(record.numpy) for record in of_accuracy(Accuracy.NUMPY)
-       if record.python and "f" * len(record.operands) + "->f" in getattr(np, record.numpy).types},
+       if record.python and "f" * len(record.operands) + "->f" in original("numpy", record.numpy).types},
     "np_powers": _powers,
 }

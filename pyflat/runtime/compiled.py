@@ -11,6 +11,7 @@ Reading a finished entry takes no lock; flattening is done under one lock for th
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import logging
 import sys
@@ -28,6 +29,7 @@ import numpy.typing as npt
 
 from pyflat.errors import FlattenError, InternalError, refuse
 from pyflat.functions import locks
+from pyflat.functions.originals import in_their_places, replaced_builtin
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
@@ -190,11 +192,24 @@ def _strictly_folded(exact: Function, spec: Specialised) -> Function:
     return flatten_fold(whole, strict=True).ir
 
 
+def load_frontend() -> None:
+    """Import what flattens, which has the functions of Python's modules as keys, and not what was put in their places.
+    Raises FlattenError where builtins that it calls were replaced."""
+    if "pyflat.frontend.builtins" not in sys.modules:
+        with in_their_places():
+            importlib.import_module("pyflat.frontend.specialise")
+    if name := replaced_builtin():
+        raise refuse("flatten/unknown-call", f"builtins.{name} is no longer Python's own",
+                     why="pyflat computes with it itself",
+                     help="flatten before it is replaced, or define the name in your own module")
+
+
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False,
                 none: bool = True) -> Specialised:
     """The structured form of `fn` for these arguments, with the float format of the options. The text of an np.where
     twin has no loop: loops that the NumPy `engine` keeps are unrolled there. Without `none` a lane that returns None
     among numbers is a fault. Raises FlattenError."""
+    load_frontend()
     from pyflat.frontend.specialise import LONG, specialise
     from pyflat.passes.pipelines import FLOAT32, run
 
@@ -217,6 +232,7 @@ def require_format(fn: Callable[..., Any], target: Target, options: Options) -> 
 
 def keep_loops(fn: Callable[..., Any], arguments: Mapping[str, Shape]) -> Specialised:
     """For dataflow: every loop over a range stays a loop; where the body needs a known index, known bounds unroll."""
+    load_frontend()
     from pyflat.frontend.specialise import specialise
 
     with _one_at_a_time(fn):

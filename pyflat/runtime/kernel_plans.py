@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LONG = 50e-6
 """Seconds from which on other threads may run meanwhile."""
 
-_error_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
+_error_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)
 """The variable that np.errstate sets to another object."""
 
 

@@ -32,6 +32,7 @@ from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.array_orders import in_c_order, in_order
+from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.saved_arrays import SavedArrays, put_back
 from pyflat.targets import target as targets
@@ -302,6 +303,7 @@ class Kernels:
         return self._made(described, _examples(described), name)
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> Version:
+        load_frontend()
         from pyflat.frontend.kernels import specialise_kernel
         from pyflat.passes import pipelines
 

@@ -137,6 +137,35 @@ def test_translating_leaves_no_passes_in_memory():
     assert after - before < 40 * 10_000
 
 
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="the C library does not say what is in use")
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_what_is_dropped_leaves_no_memory_of_any_kind(target):
+    """A linker keeps 9 kB of each library that is gone, which are not Python's objects."""
+    said = ctypes.CDLL(None).mallinfo2
+    said.restype = _Malloc
+
+    def in_use(first: int, count: int) -> int:
+        refs = [used(number, TEXTS["alone"], target, decorated=False) for number in range(first, first + count)]
+        gc.collect()
+        assert not [ref for ref in refs if ref() is not None]
+        found = said()
+        return int(found.uordblks + found.hblkhd)
+
+    rounds = 4 * jit.LINKED if target == "numba" else 100
+    before = in_use(20_000, rounds // 2)
+    assert in_use(30_000, rounds) - before < rounds * 5_000
+
+
+def test_a_linker_goes_with_the_last_code_that_it_linked():
+    cpu = jit.processor()
+    made = jit._translated("define i64 @k(i64 %x) {\n  ret i64 %x\n}\n", cpu, jit.Passes.ALL)
+    code = jit._linked([made], "k", {}, cpu, None)
+    for _ in range(2 * jit.LINKED):
+        jit._linked([made], "k", {}, cpu, None)
+    gc.collect()
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(code.address)(41) == 41
+
+
 def test_a_second_twin_of_a_function_finds_what_the_first_has_made():
     fn = made(2, TEXTS["alone"])
     pyflat.twin(fn)(XS)

@@ -54,6 +54,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static
+from pyflat.functions import originals
 from pyflat.functions.records import RECORDS
 from pyflat.ir.types import BOOL
 
@@ -133,6 +134,8 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
         return done
+    if any(fn is each for each in _REPLACEMENTS):
+        return None
     try:
         handler = _HANDLERS.get(fn)
     except TypeError:
@@ -253,6 +256,9 @@ _HANDLERS.update({fn: comparison(opcode) for opcode, fns in {
 }.items() for fn in fns})
 _HANDLERS.update({fn: unary_operation(opcode) for opcode, fns in {
     "neg": (operator.neg, np.negative), "pos": (operator.pos,), "invert": (operator.invert,)}.items() for fn in fns})
+
+_REPLACEMENTS = tuple(originals.replacements().values())
+"""What stood in the places of functions when the tables were made: nothing of it is what the tables say."""
 
 REPLACED: dict[tuple[str, str], Any] = {
     ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,

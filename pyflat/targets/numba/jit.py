@@ -119,8 +119,29 @@ def _machine(cpu: Processor) -> Any:
                                         codemodel="small", jit=True)
 
 
-@cache
-def _linker() -> Any:
+LINKED = 32
+"""Libraries that one linker links: it keeps 9 kB of each that is gone, and goes itself with the last one of its own."""
+
+
+class _Linkers:
+    """The linker of this time."""
+
+    def __init__(self) -> None:
+        self._current: Any = None
+        self._linked = 0
+
+    def next(self) -> Any:
+        """The linker for one library more. It is called under the lock `translating`."""
+        if self._current is None or self._linked == LINKED:
+            self._current, self._linked = _made_linker(), 0
+        self._linked += 1
+        return self._current
+
+
+_linkers = _Linkers()
+
+
+def _made_linker() -> Any:
     """JITLink puts all sections of a module next to each other. LLVM's older linker asks for memory section by section;
     where large arrays leave no room beside each other, 32 bits do not reach from one to the next, and it ends the
     process."""
@@ -249,7 +270,7 @@ def _linked(made: _Objects, entry: str, symbols: Mapping[str, int], cpu: Process
     library.export_symbol(entry)
     for name, address in symbols.items():
         library.import_symbol(name, address)
-    loaded = library.add_current_process().link(_linker(), f"twin {next(_names)}")
+    loaded = library.add_current_process().link(_linkers.next(), f"twin {next(_names)}")
     return MachineCode(loaded[entry], cpu, [each.llvm for each in made], loaded, kept, key)
 
 

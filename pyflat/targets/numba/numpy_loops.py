@@ -21,6 +21,7 @@ from llvmlite import ir
 
 from pyflat.functions import external_ufuncs, libm, narrow_functions
 from pyflat.functions.lanes import LARGEST_SHORT_CUT
+from pyflat.functions.originals import original
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -127,7 +128,7 @@ def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> A
 def call_numpy(e: Emitter, opcode: str, *operands: Lane) -> Lane:
     """One of NumPy's functions of floats, with the bits of NumPy's call with scalars."""
     letter, name = "f" if e.narrow else "d", NUMPY_LOOPS[opcode]
-    made = _Loop(e, f"pyflat_numpy_{name}_{letter}", getattr(np, name), letter * len(operands) + "->" + letter)
+    made = _Loop(e, f"pyflat_numpy_{name}_{letter}", original("numpy", name), letter * len(operands) + "->" + letter)
     values = [x.value for x in operands]
     if e.width == 1:
         return Lane(e, FLOAT, made.one(*values, strides=opcode == "np_powers"))
@@ -145,7 +146,7 @@ def call_narrow(e: Emitter, function: str, *operands: Lane) -> Lane:
         call = power
     else:
         letters = "f" * len(operands) + "->f"
-        call = _Loop(e, f"pyflat_numpy_{function}_f", getattr(np, function), letters).one
+        call = _Loop(e, f"pyflat_numpy_{function}_f", original("numpy", function), letters).one
     given = [e.builder.fptrunc(x.value, e.widened(F32)) for x in operands]
     return Lane(e, FLOAT, e.builder.fpext(e.each(call, F32, *given), e.types[FLOAT]))
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from pyflat.errors import InternalError
 from pyflat.functions import external_ufuncs, libm
+from pyflat.functions.originals import original
 from pyflat.functions.vmath import exact
 from pyflat.ir.tables import array_of
 
@@ -48,7 +49,7 @@ class Symbols(dict[str, int]):
     def add_loop(self, name: str, ufunc: np.ufunc, loop: str, part: int, address: int) -> None:
         """The code (part 0) or the data (1) of a ufunc's loop."""
         self[name] = address
-        own = getattr(np, ufunc.__name__, None) is ufunc
+        own = original("numpy", ufunc.__name__) is ufunc
         known = ufunc.__name__ if own else external_ufuncs.register(ufunc)
         self.notes[name] = "numpy" if own else "external", known, loop, part
 
@@ -87,7 +88,7 @@ def symbols_of(notes: dict[str, Any], tables: bytes) -> Symbols:
             case "table", dtype, start, count:
                 symbols._add_table(name, np.frombuffer(tables, dtype, count, start).copy())
             case whose, known, loop, part:
-                ufunc = getattr(np, known) if whose == "numpy" else external_ufuncs.find(known)
+                ufunc = original("numpy", known) if whose == "numpy" else external_ufuncs.find(known)
                 symbols[name] = loop_of(ufunc, loop)[part]
     return symbols
 

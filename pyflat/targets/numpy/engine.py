@@ -29,6 +29,7 @@ import numpy as np
 
 from pyflat.functions import lanes as lane_functions
 from pyflat.functions.libm import saved_status
+from pyflat.functions.originals import original
 from pyflat.ir.formats import dtypes
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import FALSE, Const, Function, Value
@@ -310,7 +311,7 @@ _NAMES: dict[str, Any] = {
     "np": np, "lanes": lane_functions, "asarray": np.asarray, "empty": np.empty, "count": np.count_nonzero,
     "putmask": np.putmask, "uint8": np.uint8, "zero": np.asarray(np.uint8(0)),
     "one": np.asarray(np.int8(1)), "PATIENCE": numpy_loops.PATIENCE,
-    **{name: getattr(np, name) for name in {*UFUNCS.values(), "power"}},
+    **{name: original("numpy", name) for name in {*UFUNCS.values(), "power"}},
     **{name: getattr(np, name) for name in ("bool_", "float64", "float32", "int64", "int32", "int8")},
 }
 

@@ -1,0 +1,122 @@
+"""The functions of Python's modules and NumPy, whatever a program has put in their places.
+
+    math.sin = double
+
+Tables of what pyflat knows have functions as keys. Where such names were bound anew before the tables are made, they
+are made of modules in which every name has its own function again: one that says itself that it is that.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import importlib
+import importlib.util
+import itertools
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy._core import umath
+
+_MODULES = ("math", "cmath", "builtins", "operator", "functools", "itertools", "bisect", "statistics", "dataclasses",
+            "copy", "inspect", "warnings", "numpy", "numpy.linalg")
+_ALIASES = {
+    "numpy": {"abs": "absolute", "mod": "remainder", "pow": "power", "conj": "conjugate", "true_divide": "divide",
+              "concat": "concatenate", "permute_dims": "transpose", "bitwise_not": "invert", "bitwise_invert": "invert",
+              "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+              **{"a" + name: "arc" + name for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")}},
+    "bisect": {"bisect": "bisect_right", "insort": "insort_right"},
+}
+"""Names of one function more."""
+_COMPUTING = (
+    "abs", "all", "any", "bool", "bytes", "callable", "dict", "divmod", "enumerate", "filter", "float", "frozenset",
+    "getattr", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "pow",
+    "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "type", "zip")
+_CALLABLES = (types.BuiltinFunctionType, types.FunctionType, np.ufunc, type, type(np.sum))
+
+
+def original(module: str, name: str) -> Any:
+    """The function that a module has by itself under a name; None where it has none."""
+    found = getattr(importlib.import_module(module), name, None)
+    return found if found is None or _is_own(module, name, found) else _sought(module, name)
+
+
+def replacements() -> dict[tuple[str, str], Any]:
+    """What stands in the place of functions, by module and name."""
+    return {(module, name): value for module in _MODULES if module in sys.modules
+            for name, value in _exported(sys.modules[module]) if not _is_own(module, name, value)}
+
+
+def replaced_builtin() -> str | None:
+    """The name of a builtin for computing that is another function now."""
+    return next((name for name in _COMPUTING if not _is_own("builtins", name, vars(builtins).get(name))), None)
+
+
+def _exported(module: types.ModuleType) -> list[tuple[str, Any]]:
+    """The callables that are a module's; what it imports for itself is not."""
+    names = getattr(module, "__all__", None) or [name for name in list(vars(module)) if not name.startswith("_")]
+    found = [(name, vars(module).get(name)) for name in names]
+    return [(name, value) for name, value in found if callable(value)]
+
+
+def _is_own(module: str, name: str, value: Any) -> bool:
+    """Whether a callable says that it is that of a module: its name and its home stay with it, however it is bound."""
+    cls = type(value)
+    if not isinstance(value, _CALLABLES):
+        return _root(cls.__module__) in (_root(module), "sitebuiltins", "pyflat")
+    if isinstance(value, np.ufunc):
+        known = _ALIASES.get(module, {}).get(name, name)
+        python = _root(module) in sys.stdlib_module_names
+        return value.__name__ == known and not python and (module != "numpy" or value is getattr(umath, known, None))
+    at_home = _root(_home(value)) in (_root(module), "io" if module == "builtins" else "")
+    return at_home and (isinstance(value, type) or value.__name__ == _ALIASES.get(module, {}).get(name, name))
+
+
+def _home(function: Any) -> str:
+    """The module in which a function or class was made."""
+    owner = getattr(function, "__self__", None)
+    return owner.__name__ if isinstance(owner, types.ModuleType) else str(getattr(function, "__module__", ""))
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0].lstrip("_")
+
+
+def _sought(module: str, name: str) -> Any:
+    """A function that its module no longer has: where anybody still has it, or else one of a fresh copy."""
+    known = _ALIASES.get(module, {}).get(name, name)
+    others = [vars(other).get(known) for label, other in list(sys.modules.items())
+              if _root(label) == _root(module) and isinstance(other, types.ModuleType)]
+    for found in itertools.chain(others, gc.get_objects()):
+        if isinstance(found, _CALLABLES) and found.__name__ == known and _is_own(module, name, found) \
+                and (isinstance(found, np.ufunc) or _home(found).lstrip("_") == module):
+            return found
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.loader is None or spec.origin is None or spec.origin.endswith(".py"):
+        return None
+    fresh = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fresh)
+    return getattr(fresh, name, None)
+
+
+@contextmanager
+def in_their_places() -> Iterator[None]:
+    """While it lasts, modules that are imported import copies in which every name has its own function, where it has
+    another one now. The modules themselves stay as they are, and so does `builtins`."""
+    replaced = replacements()
+    changed = {module: sys.modules[module] for module, _ in replaced if module != "builtins"}
+    for name, module in changed.items():
+        copy = types.ModuleType(name)
+        vars(copy).update(vars(module))
+        sys.modules[name] = copy
+    for module_name, name in replaced:
+        if module_name in changed:
+            setattr(sys.modules[module_name], name, _sought(module_name, name))
+    try:
+        yield
+    finally:
+        sys.modules.update(changed)
