@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from pyflat.errors import refuse
 from pyflat.frontend.roles import compared_with_strings
+from pyflat.frontend.uncompiled import in_python, python_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,11 @@ class Callee:
     function: FunctionType
     prefix: tuple[Any, ...] = ()
     preset: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def original(self) -> FunctionType:
+        """The function as its twin reads it, for lanes and calls that the twin leaves to it."""
+        return in_python(self.function)
 
 
 def unwrap(fn: object) -> Callee:
@@ -56,12 +62,8 @@ def unwrap(fn: object) -> Callee:
 
 
 def _below(fn: object) -> object:
-    inner = getattr(fn, "py_func", None)
-    if isinstance(inner, FunctionType):
-        return inner
-    dispatcher = getattr(fn, "_dispatcher", None)  # numba.vectorize
-    if type(fn).__name__ == "DUFunc" and isinstance(getattr(dispatcher, "py_func", None), FunctionType):
-        return getattr(dispatcher, "py_func")  # noqa: B009 - an object of numba's
+    if (compiled := python_of(fn)) is not None:
+        return compiled
     if callable(inner := getattr(fn, "pyfunc", None)):
         raise refuse("flatten/not-a-function", f"a {type(fn).__name__} object is not a Python function",
                      help=f"flatten the function that it calls: pyflat.twin({getattr(inner, '__name__', 'f')})")

@@ -199,7 +199,7 @@ class Kernels:
         return os.environ.get("PYFLAT_DISABLE") == "1"
 
     def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        return self.callee.function(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
+        return self.callee.original(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
 
     def require_whole(self, options: Options) -> None:
         """ValueError for options that speak of lanes."""

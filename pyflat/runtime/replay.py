@@ -174,7 +174,7 @@ class Replay:
         """A function from the lane values of one lane to what the original returns there; it is called as
         `through(function, ...)` where that is given."""
         args, kwargs = call_plan(self.context.call.arguments, self.context.parameters)
-        function: Callable[..., Any] = self.context.callee.function
+        function: Callable[..., Any] = self.context.callee.original
         if through is not None:
             function = functools.partial(through, function)
         record = written_record(self.result)

@@ -48,6 +48,7 @@ from pyflat.frontend.syntax import (
     scopes,
     stacked_calls,
 )
+from pyflat.frontend.uncompiled import python_of
 from pyflat.ir.nodes import Value
 from pyflat.ir.opaque_calls import Call
 
@@ -167,14 +168,12 @@ def see_through(function: Any, *, caches: bool = True) -> Any:
     while True:
         if isinstance(function, np.vectorize):
             function = function.pyfunc
-        elif isinstance(getattr(function, "py_func", None), types.FunctionType):
-            function = function.py_func
+        elif (compiled := python_of(function)) is not None:
+            function = compiled
         elif isinstance(function, functools._lru_cache_wrapper) and caches:
             function = function.__wrapped__
         elif isinstance(function, staticmethod):
             function = function.__func__
-        elif type(function).__name__ == "DUFunc" and hasattr(function, "_dispatcher"):
-            function = function._dispatcher.py_func
         else:
             return function
 
