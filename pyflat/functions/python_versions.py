@@ -33,6 +33,11 @@ def norm_name() -> NormName | None:
     return "3.12" if is_cpython((3, 12), (3, 13)) else None
 
 
+def sumprod_is_known() -> bool:
+    """Whether math.sumprod adds in the triple precision that it came with."""
+    return is_cpython((3, 12), (3, 13))
+
+
 def quantile_needs_positive_sigma() -> bool:
     """Whether the quantile of a normal distribution raises for a sigma of zero or below: until 3.11."""
     return sys.version_info[:2] < (3, 12)

@@ -8,6 +8,7 @@ counts are reduced everywhere.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable, Sequence
 from random import Random
@@ -35,6 +36,12 @@ CONFINED = (
     *[("log", ends) for ends in (("0.5", "2.0"), ("1e-300", "1e300"), ("2.0", "100.0"))],
 )
 """Functions, and intervals in which their vector code leaves something out."""
+
+NEWER = {
+    "fma": lambda real: f"math.fma({real()}, {real()}, {real()})",
+    "sumprod": lambda real: f"math.sumprod(({real()}, {real()}, 0.1), ({real()}, 3, {real()}))",
+}
+"""What math has since Python 3.12 and 3.13."""
 
 Thunk = Callable[[], str]
 
@@ -127,6 +134,7 @@ class Expressions:
             (0.5, lambda: f"sum(({sub(d)}, {sub(d)}, {sub(0)}))"),
             (0.5, lambda: f"(lambda z: {self.inner_float(('z', FLOAT), d)})({sub(d)})"),
         ]
+        choices += [(0.5, lambda text=text: text(lambda: sub(d))) for name, text in NEWER.items() if hasattr(math, name)]
         choices.append((0.8, lambda: self.near_twins(d)))
         if self.libm:
             choices.append((3, lambda: f"math.{self.rng.choice(LIBM if self.chance(self.wild) else TAME)}({sub(d)})"))

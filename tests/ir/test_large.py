@@ -62,7 +62,8 @@ def test_helpers_without_a_loop(monkeypatch):
 
 def test_a_comprehension_is_a_loop(monkeypatch):
     pytest.importorskip("numba")
-    assert "a loop in in_a_comprehension; `x * k - 1.0` is 50 of them" in refused(in_a_comprehension, monkeypatch).notes[0].message
+    notes = [note.message for note in refused(in_a_comprehension, monkeypatch).notes]  # since 3.12 sum() has more operations
+    assert "99 operations are those of a loop in in_a_comprehension; `x * k - 1.0` is 50 of them" in notes
 
 
 def test_where_there_is_no_source():

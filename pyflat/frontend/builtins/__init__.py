@@ -46,7 +46,7 @@ from pyflat.frontend.builtins.support import (
     refuse_texts,
     unary_operation,
 )
-from pyflat.frontend.library import splines, stdlib
+from pyflat.frontend.library import products, splines, stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import complex_numbers, memories, objects, unsigned
 from pyflat.frontend.space.scalars import const_eval
@@ -244,6 +244,8 @@ _HANDLERS: dict[Any, Handler] = {
     np.logical_not: arithmetic.logical_not, np.float64: arithmetic.float_, np.int64: arithmetic.int_,
     np.bool_: arithmetic.bool_,
 }
+_HANDLERS.update({getattr(math, name): handler for name, handler in {
+    "sumprod": sums.sumprod, "fma": inlined_float64(products.fma)}.items() if hasattr(math, name)})
 _HANDLERS.update(complex_functions.HANDLERS)
 _HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
     "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),

@@ -1,4 +1,4 @@
-"""sum() of anything, as the running Python adds.
+"""sum() of anything, and math.sumprod(), as the running Python adds.
 
 Since Python 3.12 floats are added with compensation: what each addition loses is added up beside the total, and joins
 it at the end (A. Neumaier, 1974):
@@ -18,6 +18,8 @@ from typing import Any, TypeGuard
 
 import libcst as cst
 
+from pyflat.frontend.builtins.support import only
+from pyflat.frontend.library import products
 from pyflat.frontend.space import containers, lane_sets, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
@@ -47,6 +49,15 @@ def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
             running = heap.where_present(s, item, functools.partial(_plus, s, node, running),
                                          functools.partial(_same, running))
     return _rounded(s, running)
+
+
+def sumprod(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """math.sumprod(), which is as old as the compensation of sum()."""
+    s.require_float64("math.sumprod", node)
+    if not python_versions.sumprod_is_known():
+        heap.suspect_if(s, const(True), "math.sumprod in this version of Python", node)
+    factors = [heap.make_tuple(s.space.items(source, node)) for source in only(s, arguments, node, 2, 2)]
+    return s.space.call(Static(products.sumprod), Arguments(factors, {}), node)
 
 
 def _same(running: Abstract) -> Abstract:

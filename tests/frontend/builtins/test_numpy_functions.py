@@ -105,7 +105,7 @@ def two_numbers(x: float, y: float):
 
 
 def rounding(x: float):
-    return np.round(x), np.round(x, 2), np.around(x, -1), np.fix(x), np.array([x, 0.125]).round(2)[1]
+    return np.round(x), np.round(x, 2), np.around(x, -1), np.array([x, 0.125]).round(2)[1]
 
 
 def selecting(x: float, y: float):
@@ -336,6 +336,15 @@ def test_every_lane_agrees(fn: Callable[..., Any], kinds: str) -> None:
 def test_every_lane_agrees_on_numba(fn: Callable[..., Any], kinds: str) -> None:
     with np.errstate(all="ignore"):
         agree(fn, kinds, target="numba")
+
+
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_fix(target: str) -> None:
+    """NumPy 2.5 warns of it in the original."""
+    x = np.array([0.0, -0.0, 2.5, -2.5, 0.3, -0.3, 1e300, np.inf, -np.inf, np.nan])
+    fixed = pyflat.twin(lambda x: np.fix(x), target=target)(x)
+    assert fixed.tobytes() == np.array([np.fix(v) for v in x.tolist()]).tobytes()
 
 
 # --- refusals
