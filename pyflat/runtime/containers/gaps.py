@@ -68,7 +68,7 @@ def run_originals(call: Call, columns: Mapping[Path, Column], missing: npt.NDArr
 
 def _source(call: Call) -> Source:
     """How a lane runs; its row is the arguments by name."""
-    function, signature = call.caller.callee.function, call.caller.parameters.signature
+    function, signature = call.caller.callee.original, call.caller.parameters.signature
 
     def run(row: tuple[Any, ...]) -> Any:
         bound = inspect.BoundArguments(signature, row[0])
