@@ -87,7 +87,7 @@ def _root(module: str) -> str:
 
 
 def _sought(module: str, name: str) -> Any:
-    """A function that its module no longer has: where anybody still has it, or else one of a fresh copy."""
+    """A function that its module no longer has: where another module still has it, or of a fresh copy."""
     known = _ALIASES.get(module, {}).get(name, name)
     others = [vars(other).get(known) for label, other in list(sys.modules.items())
               if _root(label) == _root(module) and isinstance(other, types.ModuleType)]
