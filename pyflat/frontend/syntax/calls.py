@@ -338,7 +338,7 @@ def make_frame(s: Evaluator, fn: types.FunctionType, captured: Captured, bound: 
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))
     s.counter += 1
     return Frame(len(s.frames) and s.counter, captured, fn, fn.__globals__,
-                 frozenset(code.co_varnames) | frozenset(code.co_cellvars), cells, None,
+                 captured.once(scopes.local_names, captured.tree), cells, None,
                  Scope(s.fresh(f"return_{captured.name.strip('<>')}")), call_span, bound)
 
 

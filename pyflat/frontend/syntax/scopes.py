@@ -1,4 +1,5 @@
-"""Which names a nested function binds: Python's rule, read from the tree."""
+"""Which names a function binds: Python's rule, read from the tree. Code objects do not tell: since Python 3.12 theirs
+have the variables of comprehensions too, also where the function means a global by the same name."""
 
 from __future__ import annotations
 
@@ -54,6 +55,9 @@ class _Bindings(cst.CSTVisitor):
     def visit_MatchAs(self, node: cst.MatchAs) -> None:
         self._target(node.name)
 
+    def visit_MatchMapping(self, node: cst.MatchMapping) -> None:
+        self._target(node.rest)
+
     def visit_MatchStar(self, node: cst.MatchStar) -> None:
         self._target(node.name)
 
@@ -65,13 +69,19 @@ class _Bindings(cst.CSTVisitor):
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
         self.bound.add(node.name.value)
-        return False
+        return self._around(node.params, *node.decorators)
 
     def visit_ClassDef(self, node: cst.ClassDef) -> bool:
         self.bound.add(node.name.value)
-        return False
+        return self._around(*node.bases, *node.keywords, *node.decorators)
 
     def visit_Lambda(self, node: cst.Lambda) -> bool:
+        return self._around(node.params)
+
+    def _around(self, *parts: cst.CSTNode) -> bool:
+        """What belongs to a nested scope, but is evaluated in this one."""
+        for part in parts:
+            part.visit(self)
         return False
 
 
