@@ -13,14 +13,18 @@ import gc
 import importlib
 import importlib.util
 import itertools
+import pkgutil
 import sys
 import types
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy._core import umath
+
+import pyflat
 
 _MODULES = ("math", "cmath", "builtins", "operator", "functools", "itertools", "bisect", "statistics", "dataclasses",
             "copy", "inspect", "warnings", "numpy", "numpy.linalg")
@@ -36,6 +40,10 @@ _COMPUTING = (
     "abs", "all", "any", "bool", "bytes", "callable", "dict", "divmod", "enumerate", "filter", "float", "frozenset",
     "getattr", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "pow",
     "range", "repr", "reversed", "round", "set", "slice", "sorted", "str", "sum", "super", "tuple", "type", "zip")
+_READ = {"math": "math", "cmath": "cmath", "operator": "operator", "np": "numpy"}
+"""Modules that pyflat computes with, by the names that its own modules have for them."""
+_COMPILING = tuple(f"pyflat.{part}." for part in (
+    "analysis", "backend", "frontend", "functions", "ir", "passes", "runtime", "targets.numba", "targets.numpy"))
 _CALLABLES = (types.BuiltinFunctionType, types.FunctionType, np.ufunc, type, type(np.sum))
 
 
@@ -103,20 +111,45 @@ def _sought(module: str, name: str) -> Any:
     return getattr(fresh, name, None)
 
 
+def keep_own() -> None:
+    """What a program replaces from now on is not replaced for pyflat: its modules read copies of those that they
+    compute with. Modules that are not imported yet are, if anything was replaced already."""
+    if replacements():
+        _import_all()
+    for label, module in list(sys.modules.items()):
+        for name, home in _READ.items() if _root(label) == "pyflat" else ():
+            if vars(module).get(name) is sys.modules.get(home, module):
+                setattr(module, name, _own_copy(home))
+
+
+@cache
+def _import_all() -> None:
+    """Import what compiles, wherever it would be imported otherwise; what knows other libraries imports them."""
+    with _in_their_places():
+        for module in pkgutil.walk_packages(pyflat.__path__, "pyflat."):
+            if module.name.startswith(_COMPILING) and ".containers." not in module.name:
+                with suppress(ImportError):  # numba's library is not there
+                    importlib.import_module(module.name)
+
+
 @contextmanager
-def in_their_places() -> Iterator[None]:
+def _in_their_places() -> Iterator[None]:
     """While it lasts, modules that are imported import copies in which every name has its own function, where it has
     another one now. The modules themselves stay as they are, and so does `builtins`."""
-    replaced = replacements()
-    changed = {module: sys.modules[module] for module, _ in replaced if module != "builtins"}
-    for name, module in changed.items():
-        copy = types.ModuleType(name)
-        vars(copy).update(vars(module))
-        sys.modules[name] = copy
-    for module_name, name in replaced:
-        if module_name in changed:
-            setattr(sys.modules[module_name], name, _sought(module_name, name))
+    changed = {module: sys.modules[module] for module, _ in replacements() if module != "builtins"}
+    sys.modules.update({name: _own_copy(name) for name in changed})
     try:
         yield
     finally:
         sys.modules.update(changed)
+
+
+@cache
+def _own_copy(label: str) -> types.ModuleType:
+    """A module in which every name has its own function."""
+    copy = types.ModuleType(label)
+    vars(copy).update(vars(sys.modules[label]))
+    for module, name in replacements():
+        if module == label:
+            setattr(copy, name, _sought(module, name))
+    return copy

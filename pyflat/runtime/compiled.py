@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from pyflat.errors import FlattenError, InternalError, refuse
 from pyflat.functions import locks
-from pyflat.functions.originals import in_their_places, replaced_builtin
+from pyflat.functions.originals import keep_own, replaced_builtin
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
 from pyflat.ir.recursion import room_to_recurse
@@ -195,9 +195,8 @@ def _strictly_folded(exact: Function, spec: Specialised) -> Function:
 def load_frontend() -> None:
     """Import what flattens, which has the functions of Python's modules as keys, and not what was put in their places.
     Raises FlattenError where builtins that it calls were replaced."""
-    if "pyflat.frontend.builtins" not in sys.modules:
-        with in_their_places():
-            importlib.import_module("pyflat.frontend.specialise")
+    keep_own()
+    importlib.import_module("pyflat.frontend.specialise")
     if name := replaced_builtin():
         raise refuse("flatten/unknown-call", f"builtins.{name} is no longer Python's own",
                      why="pyflat computes with it itself",
@@ -367,7 +366,9 @@ class Compilations:
             again = self._entries.get(key)
             if again is not None and again is not found:
                 return again
+            keep_own()
             made = _kept_or_built(fn, arguments, options)
+            keep_own()
             self._entries[key] = made
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_ENTRIES:

@@ -28,6 +28,7 @@ from pyflat.errors import refuse
 from pyflat.frontend.roles import OVER_ALL
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import flattening
+from pyflat.functions.originals import keep_own
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arguments import SCALARS
@@ -310,7 +311,9 @@ class Kernels:
         target = _having_kernels(name)
         kernel = specialise_kernel(self.callee.function, described)
         kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
-        return Version(kernel, target.kernel(kernel, arrays))
+        version = Version(kernel, target.kernel(kernel, arrays))
+        keep_own()
+        return version
 
     def _described(self, given: Mapping[str, Any], arrays: Mapping[str, Any], static: Sequence[str]
                    ) -> dict[str, Argument]:

@@ -72,6 +72,9 @@ class Twin(Generic[P, R_co]):
         return self._made or self._make_caller()
 
     def _make_caller(self) -> Caller:
+        from pyflat.functions.originals import keep_own
+
+        keep_own()  # before what is imported now
         from pyflat.runtime.calls import Caller
         from pyflat.runtime.compiled import compilations
 

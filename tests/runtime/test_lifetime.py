@@ -107,6 +107,7 @@ def test_machine_code_goes_with_its_function():
         gc.collect()
         return Counter(type(each).__name__ for each in gc.get_objects())["ResourceTracker"]
 
+    used(0, TEXTS["alone"], "numba", decorated=False)  # what looks at arrays is made once for the process
     fn = made(1, TEXTS["alone"])
     before = loaded()
     pyflat.twin(fn, target="numba")(XS)

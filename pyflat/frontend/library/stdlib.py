@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 from pyflat.frontend.state.undecided import UndecidedError
@@ -37,8 +36,8 @@ def ulp(x: float) -> float:
 
 
 _POWERS_OF_TEN = tuple(max(float(f"1e{k}"), 5e-324) for k in range(-324, 309))
-_REACHED = tuple(math.nextafter(power, math.inf) if Fraction(power) < Fraction(10)**k else power
-                 for k, power in enumerate(_POWERS_OF_TEN, -324))
+_REACHED = tuple(math.nextafter(power, math.inf) if n * 10**max(-k, 0) < d * 10**max(k, 0) else power
+                 for k, power in enumerate(_POWERS_OF_TEN, -324) for n, d in [power.as_integer_ratio()])
 """For each power of ten from 1e-324 on, the smallest float that reaches it."""
 
 

@@ -71,9 +71,10 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
     try:
         return _as_pandas(made(*columns.values(), *args, **kwargs), made.options.errors)
     except FlattenError as refusal:
-        if f"builtins.{_NOT_HERE} " in refusal.diagnostic.message and named is not frame.columns:
+        left_out = f"builtins.{_NOT_HERE} " in refusal.diagnostic.message
+        if left_out and named is not frame.columns:
             return _of_rows(frame, func, args, kwargs, decorator, frame.columns)
-        if "'Row' object" in refusal.diagnostic.message:
+        if left_out or "'Row' object" in refusal.diagnostic.message:
             refusal.add_note("rows are read by the names of their columns: row['name'] or row.name")
         raise
 
@@ -122,7 +123,7 @@ def _columns(frame: Any, named: Container[Hashable]) -> tuple[dict[Hashable, Any
     columns: dict[Hashable, Any] = {}
     others = []
     for label in dict.fromkeys(frame.columns):
-        if isinstance(label, str | int) and isinstance(column := frame[label], pd.Series):
+        if _is_label(label) and isinstance(column := frame[label], pd.Series):
             if not is_object_dtype(common) and column.dtype != common:
                 column = column.astype(common)
             plain = column.dtype.kind in "biuf" or _is_text(column)
@@ -130,7 +131,14 @@ def _columns(frame: Any, named: Container[Hashable]) -> tuple[dict[Hashable, Any
                 columns[label] = column
                 continue
         others.append(label)
+    if isinstance(frame.columns, pd.MultiIndex):  # a part of a label gives a Series
+        others += [label for label in frame.columns.levels[0] if label not in columns]
     return columns, others
+
+
+def _is_label(value: object) -> bool:
+    """Whether it is one that source can name."""
+    return isinstance(value, str | int) or type(value) is tuple and all(_is_label(part) for part in value)
 
 
 def _is_nullable(column: Any) -> bool:
@@ -152,7 +160,7 @@ def _names(code: CodeType) -> Iterator[Any]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-        elif isinstance(constant, str | int):
+        elif _is_label(constant):
             yield constant
 
 
@@ -177,12 +185,13 @@ def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], others: tupl
     fields = [str(label) if _is_field(label, name) else f"column_{k}" for k, label in enumerate(labels)]
     read = f"self.{{0}} if self.{{0}} is pd.NA else {scalar}(self.{{0}})" if scalar else "self.{0}"
     items = {label: read.format(f"{field}_") for label, field in zip(labels, fields, strict=True)}
-    items.update({label: f"{_NOT_HERE}({label!r})" for label in others if isinstance(label, str | int)})
+    items.update({label: f"{_NOT_HERE}({label!r})" for label in others if _is_label(label)})
     lines = ["@dataclass", "class Row:", *(f"    {field}_: object" for field in fields),
              "    def __getitem__(self, name):"]
     for label, item in items.items():
         lines += [f"        if name == {label!r}:", f"            return {item}"]
-    lines.append("        raise KeyError(name)")
+    lines += ["        if not isinstance(name, (str, int)):", f"            return {_NOT_HERE}(name)",
+              "        raise KeyError(name)"]
     for label, item in items.items():
         if _is_field(label, name):
             lines += ["    @property", f"    def {label}(self):", f"        return {item}"]

@@ -25,7 +25,6 @@ import os
 import secrets
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -47,6 +46,7 @@ MOST_BYTES = 256 * 2**20
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """A pipe in the place of a file is no reason to wait."""
 _LOCKED = os.O_RDWR | os.O_CREAT | (_READ & ~os.O_RDONLY) | getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | (_READ & ~os.O_RDONLY) | getattr(os, "O_NOFOLLOW", 0)
 _MAC_BYTES = hashlib.sha256().digest_size
 
 
@@ -242,7 +242,8 @@ def _secret(path: Path) -> bytes | None:
 
 def _write(path: Path, data: bytes, *, exclusive: bool = False) -> None:
     """Write a file (mode 0600) so that no process sees a part of it; `exclusive`: unless it is there."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix="new-")
+    temporary = path.parent / f"new-{os.urandom(8).hex()}"
+    handle = os.open(temporary, _NEW, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -1,9 +1,16 @@
 """Functions of modules that a program has replaced: what the tables know is what was there by itself."""
 
+import builtins  # noqa: F401 - `calls` looks at the modules
+import cmath  # noqa: F401
+import math  # noqa: F401
+import operator  # noqa: F401
 import os
+import statistics  # noqa: F401
 import subprocess
 import sys
+from types import BuiltinFunctionType, FunctionType
 
+import numpy as np
 import pytest
 
 from pyflat.frontend import builtins as known
@@ -38,8 +45,11 @@ def rooted(x):
 def cosines(x):
     return math.sin(x) - cos(x)
 
+def floors(x):
+    return math.floor(x) * 2.0
+
 PATCHES = {"sines": (math, "sin", double), "powers": (np, "exp", double), "sizes": (builtins, "abs", shifted),
-           "rooted": (math, "sqrt", np.sqrt), "cosines": (math, "sin", math.cos)}
+           "rooted": (math, "sqrt", np.sqrt), "cosines": (math, "sin", math.cos), "floors": (math, "floor", shifted)}
 name, target, when = sys.argv[1:]
 function, (module, attribute, value) = globals()[name], PATCHES[name]
 twin = pyflat.twin(function, target=target)
@@ -62,10 +72,14 @@ for _ in range(2):
 '''
 
 
-def outcome(folder, *arguments):
+NOT_CALLED = {"breakpoint", "input", "open", "print", "exit", "quit"}
+"""They wait for somebody, or write."""
+
+
+def outcome(folder, *arguments, program=PROGRAM, cache="1"):
     path = folder / "replacing.py"
-    path.write_text(PROGRAM)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYFLAT_CACHE": "1", "PYFLAT_VALIDATE": "0",
+    path.write_text(program)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYFLAT_CACHE": cache, "PYFLAT_VALIDATE": "0",
                    "PYFLAT_CACHE_DIR": str(folder / "kept")}
     done = subprocess.run([sys.executable, str(path), *arguments], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -73,13 +87,101 @@ def outcome(folder, *arguments):
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.parametrize("name", ["sines", "powers", "sizes", "rooted", "cosines"])
+@pytest.mark.parametrize("name", ["sines", "powers", "sizes", "rooted", "cosines", "floors"])
 def test_what_is_replaced_is_never_taken_for_what_was_there(tmp_path, name, target):
     assert outcome(tmp_path, name, target, "never") == ["the same"] * 2
     for when in ("before the first call", "after a call"):
         during, after = outcome(tmp_path, name, target, when)
         assert during == "the same" or name in REFUSED and during.startswith(f"refused {REFUSED[name]}"), (when, during)
         assert after == "the same", (when, after)
+
+
+def calls():
+    """A function for each way to call a function of a module, by module and name."""
+    for label in ("math", "cmath", "operator", "statistics", "builtins", "numpy"):
+        module = sys.modules[label]
+        types = np.ufunc if label == "numpy" else BuiltinFunctionType | FunctionType
+        for name in dir(module) if label != "statistics" else ("fmean", "median"):
+            if name[0] != "_" and name not in NOT_CALLED and isinstance(getattr(module, name), types):
+                for number, arguments in enumerate(("x", "x, 2", "[x, 1.5]", "x, 2, 3", "[x, 1.5], [x, 2.0]")):
+                    yield label, name, f"{label}_{name}_{number}", f"{label}.{name}({arguments})"
+
+
+ALL = '''
+import builtins, cmath, math, operator, statistics, sys, warnings
+import numpy
+import pyflat
+
+warnings.simplefilter("ignore")
+
+def other(x, *more):
+    return x * 2.0 + 1.0
+
+FUNCTIONS
+target, when = sys.argv[1:]
+ARRAYS = numpy.array([0.25, 0.5, 0.75]), numpy.array([1, 2, 3])
+
+def outcomes(function, xs):
+    """As texts: nan and the signs of zeros count."""
+    try:
+        return [repr(complex(function(x))) for x in xs.tolist()]
+    except Exception as error:
+        return type(error)
+
+called = {}
+for module, name, label in CALLS:
+    for xs in ARRAYS:
+        if isinstance(outcomes(globals()[label], xs), list):
+            called.setdefault((module, name), (globals()[label], xs))
+twins = {key: pyflat.twin(function, target=target) for key, (function, _) in called.items()}
+
+def compare(keys, when):
+    for key in keys:
+        function, xs = called[key]
+        wanted = outcomes(function, xs)
+        try:
+            found = [repr(complex(y)) for y in twins[key](xs).tolist()]
+        except pyflat.FlattenError:
+            print("refused", when, *key)
+        except Exception as error:
+            found = type(error)
+            assert found is wanted, (key, when, error, wanted)
+        else:
+            assert found == wanted, (key, when, found, wanted)
+            print("the same", when, *key)
+
+def different(old):
+    def replaced(*given):
+        return other(*given) if type(given[0]) in (float, numpy.float64) else old(*given)
+    return replaced
+
+originally = {key: vars(sys.modules[key[0]])[key[1]] for key in called if key[0] != "statistics"}
+if when == "after":
+    compare(called, "never")
+for (module, name), _ in originally.items():
+    if module != "builtins":
+        setattr(sys.modules[module], name, other)
+compare(called, when)
+for (module, name), old in originally.items():
+    setattr(sys.modules[module], name, old)
+compare(called, "restored")
+for (module, name), old in originally.items():
+    if module == "builtins":
+        setattr(builtins, name, different(old))
+        compare([(module, name)], when)
+        setattr(builtins, name, old)
+'''
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_all_functions_at_once(tmp_path, target):
+    made = list(calls())
+    functions = "\n".join(f"def {label}(x):\n    return {text}\n" for _, _, label, text in made)
+    program = ALL.replace("FUNCTIONS", f"{functions}\nCALLS = {[each[:3] for each in made]}")
+    for when, cache in (("before", "0"), ("after", "1"), ("before", "1")):
+        lines = outcome(tmp_path, target, when, program=program, cache=cache)
+        assert sum(line.startswith(f"the same {when}") for line in lines) > 100, lines
+        assert sum(line.startswith("the same restored") for line in lines) > 100, lines
 
 
 def test_nothing_in_the_tables_is_a_replacement():

@@ -106,6 +106,30 @@ def test_what_the_engine_does_not_do(run, error, message):
         run()
 
 
+LEVELS = pd.DataFrame({("p", "x"): pd.array([1, None, 3], dtype="Int64"), ("p", "y"): [1.5, np.nan, 2.0],
+                       ("q", "x"): ["u", None, "v"]})
+
+
+@pytest.mark.parametrize("function", [lambda row: row["p", "x"] * 2, lambda row: row["q", "x"] == "u",
+                                      lambda row: 0.0 if pd.isna(row["p", "y"]) else row["p", "y"]])
+def test_labels_of_several_levels_are_names(function):
+    pd.testing.assert_series_equal(LEVELS.apply(function, axis=1, engine=pyflat.flatten), LEVELS.apply(function, axis=1))
+
+
+@pytest.mark.parametrize("function", [lambda row: row["p"].sum(), lambda row: row.p["x"], lambda row: row["p"]["x"],
+                                      lambda row: row[["p"]].sum(), lambda row: row[0:2].sum()])
+def test_parts_of_rows_are_refused(function):
+    LEVELS.apply(function, axis=1)
+    with pytest.raises(pyflat.FlattenError) as refused:
+        LEVELS.apply(function, axis=1, engine=pyflat.flatten)
+    assert "Row" in str(refused.value) or "rows are read" in refused.value.__notes__[-1]
+
+
+def test_columns_that_are_named_by_a_list_are_refused():
+    with pytest.raises(pyflat.FlattenError):
+        FRAME.apply(lambda row: row[["a", "b"]].sum(), axis=1, engine=pyflat.flatten)
+
+
 def test_the_function_and_its_module_stay_as_they_are():
     FRAME.apply(constant, axis=1, engine=pyflat.flatten)
     FRAME["b"].map(constant, engine=pyflat.flatten)

@@ -156,7 +156,8 @@ def test_a_folder_that_cannot_be_written_is_read(folder, monkeypatch):
     def refused(*_, **__):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(disk_cache.tempfile, "mkstemp", refused)
+    plainly = os.open
+    monkeypatch.setattr(os, "open", lambda path, flags, *mode: (refused if flags & os.O_EXCL else plainly)(path, flags, *mode))
     monkeypatch.setattr(os, "utime", refused)
     reopened().store("b" * 64, b"more")
     assert (opened().load("a" * 64), opened().load("b" * 64)) == (b"contents", None)
