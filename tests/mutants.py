@@ -677,7 +677,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("results", "ir/shape.py",
          ("a place of a list that has no number has no item", "_lists",
           "[rebuild(item, iter(())) for _ in lanes]", "objects(item, held)"),
-         tests="programs/test_counters.py"),
+         tests="frontend/test_list_results.py"),
     *_of("results", "frontend/state/merge.py",
          ("pairs of two dicts are taken for one list", "Joiner._one_object", "key is ENTRIES and type(item) is not ListRef",
           "False"),

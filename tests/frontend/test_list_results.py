@@ -77,6 +77,30 @@ def test_lanes_that_fail_have_none():
     assert value.tolist() == [None, [60], [2, 30]] and faults.mask.tolist() == [True, False, False]
 
 
+def test_a_place_that_only_holds_none():
+    def noted(n):
+        notes = {"a": n}
+        if n > 2:
+            notes.setdefault("c", None)
+        return list(notes.values())
+
+    assert pyflat.twin(noted)(np.array([1, 5])).tolist() == [[1], [5, None]]
+
+
+def test_an_int_stays_an_int_where_other_lanes_have_a_float():
+    def pairs(n, x):
+        notes = {"a": n}
+        if x > 0.0:
+            notes["a"] = x
+        if n > 2:
+            notes["b"] = True
+        return list(notes.items())
+
+    ns, xs = np.array([1, 2, 3, 4]), np.array([-1.0, 1.5, -2.0, 2.5])
+    assert repr(pyflat.twin(pairs)(ns, xs).tolist()) == repr(
+        [pairs(*row) for row in zip(ns.tolist(), xs.tolist(), strict=True)])
+
+
 def test_shape_and_verify():
     twin = pyflat.twin(divisors)
     assert twin(np.array([[1, 2], [3, 4]])).shape == (2, 2)

@@ -118,4 +118,5 @@ def test_other_processors_call_the_library(monkeypatch):
     assert not numba_library.has_library_vectors()
     monkeypatch.undo()
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    monkeypatch.setenv("NUMBA_CPU_FEATURES", "")
     assert not numba_library.has_library_vectors()

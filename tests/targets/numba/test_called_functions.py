@@ -98,7 +98,7 @@ def test_damaged_entries_are_translated_again(keep, modules, tmp_path):
 def test_another_processor_has_other_functions(modules, monkeypatch):
     run(powers, X[:8])
     before = set(jit._functions)
-    monkeypatch.setenv("NUMBA_CPU_NAME", "haswell")
+    monkeypatch.setenv("NUMBA_CPU_NAME", "broadwell")
     monkeypatch.setenv("NUMBA_CPU_FEATURES", "+avx,+avx2,+fma,+bmi,+bmi2,+sse4.2,+popcnt")
     assert run(powers, X[:8]).tolist() == [powers(value) for value in X[:8].tolist()]
     assert set(jit._functions) > before
