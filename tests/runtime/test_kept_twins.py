@@ -279,7 +279,7 @@ def test_options_are_part_of_the_name(execute, options):
 @pytest.mark.parametrize("part", ["version", "__version__"])
 def test_versions_are_part_of_the_name(execute, monkeypatch, part):
     call(execute(program("K")))
-    monkeypatch.setattr(*((sys, part, "another") if part == "version" else (np, part, "another")))
+    monkeypatch.setattr(*((sys, part, "another") if part == "version" else (kept_twins.np, part, "another")))
     kept_twins._versions.cache_clear()
     try:
         assert call(execute(program("K"))) == [""]
