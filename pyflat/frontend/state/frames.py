@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import types
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -353,17 +353,19 @@ class Evaluator:
             return isinstance(value, Static) and isinstance(value.value, np.generic)
         if self.widths is not None:
             return not self.widths.of(value) & {None, "?"}
-        waiting, seen = [value] if self.saw_numpy else [], set[Value]()
+        return self.saw_numpy and any(each in self.numpy_values for each in self._made_of(value, _KEEP_NUMPY))
+
+    def _made_of(self, value: Abstract, opcodes: Container[str] | None = None) -> Iterator[Abstract]:
+        """The value and what it is made of, by these operations (None: by any), as far as it is not Python's own."""
+        waiting, seen = [value], set[Abstract]()
         while waiting:
             each = waiting.pop()
-            if each in self.python_values:
+            if each in seen or each in self.python_values:
                 continue
-            if each in self.numpy_values:
-                return True
-            if isinstance(each, Op) and each.opcode in _KEEP_NUMPY and each not in seen:
-                seen.add(each)
+            seen.add(each)
+            yield each
+            if isinstance(each, Op) and (opcodes is None or each.opcode in opcodes):
                 waiting += each.args
-        return False
 
     def joined(self, param: Param, values: Sequence[Value]) -> None:
         """`param` is one of these: NumPy's, or Python's, where all of them are. (A constant does not tell.)"""
@@ -384,19 +386,8 @@ class Evaluator:
             return self.widths.of(value) != PYTHON
         if isinstance(value, GuardedUnion):
             return self.may_be_numpy(value.then) or self.may_be_numpy(value.orelse)
-        waiting, seen = [value], set()
-        while waiting:
-            each = waiting.pop()
-            if each in self.python_values:
-                continue
-            if each in self.numpy_values:
-                return True
-            if isinstance(each, Op) and each not in seen:
-                seen.add(each)
-                waiting += each.args
-            elif isinstance(each, Param) and each not in self.arguments:
-                return True
-        return False
+        return any(each in self.numpy_values or isinstance(each, Param) and each not in self.arguments
+                   for each in self._made_of(value))
 
     # --- places
     @property
