@@ -7,7 +7,9 @@ compare with: both engines and all stages against the interpreter in float32. Wi
 twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too;
 with `--counters` programs are about dicts and sets, and results are strings, lists, and objects beside numbers;
 with `--shared` helpers are called from many places, with the same and with other signatures. With `--loops` programs
-are loops that lanes leave at very different trips, on numba in forced ways (`tests.generator.numba_ways`).
+are loops that lanes leave at very different trips. Two of three programs run in ways that are forced
+(`tests.generator.ways`), and code is made for all levels of x86-64 that the machine can run; with `--as-decided` they
+run as they would for a user.
 Failing programs are made small and printed. The exit status is 1 when a difference was found, or when more than a
 tenth of the programs was refused.
 """
@@ -17,25 +19,18 @@ from __future__ import annotations
 import argparse
 import collections
 import multiprocessing
-import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 
-import pyflat
-from pyflat.targets import threads
-from pyflat.targets.numpy import blocks as numpy_blocks
-from pyflat.targets.numpy import engine as numpy_target
-from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator import Failure, Outcome, Program, check_program, generate, generate_labelled
 from tests.generator.counters import generate_counters
 from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.kept import check_kept
 from tests.generator.looping import generate_loops
-from tests.generator.numba_ways import check_loops
 from tests.generator.shrink import shrink
+from tests.generator.ways import Run, check_loops, run_of
 
 REFUSED_SHARE = 0.10
 
@@ -56,6 +51,8 @@ class Task:
     """Of dicts and sets of lanes."""
     loops: bool = False
     """Loops in forced ways."""
+    forced: bool = True
+    """In the ways of the seed."""
 
     @property
     def program(self) -> Program:
@@ -109,49 +106,25 @@ class Totals:
 def _check(task: Task) -> tuple[Task, Outcome]:
     if task.loops:
         return task, check_loops(task.seed)
-    program = task.program
+    with (run_of(task.seed) if task.forced else Run()).forced():
+        return task, _checked(task, task.program)
+
+
+def _checked(task: Task, program: Program) -> Outcome:
     if task.narrow:
-        return task, check_narrow(program, numba=task.numba, stages=task.stages, math=task.narrow)
+        return check_narrow(program, numba=task.numba, stages=task.stages, math=task.narrow)
     if task.kept:
-        return task, check_kept(program, numba=task.numba)
-    return task, check_program(program, numba=task.numba, stages=task.stages)
+        return check_kept(program, numba=task.numba)
+    return check_program(program, numba=task.numba, stages=task.stages)
 
 
-def _on_threads() -> None:
-    """From now on calls of few lanes run on two threads, in pieces of eight lanes."""
-    threads.GRAIN, threads.PIECE = 8, 1e-9
-    os.environ["PYFLAT_NUM_THREADS"] = "2"
-    pyflat.set_defaults(parallel=True)
-
-
-def _prepare(on_threads: bool, as_many: bool) -> None:
-    if on_threads:
-        _on_threads()
-    if as_many:
-        _as_many()
-
-
-def _as_many() -> None:
-    """From now on the engines run few lanes as they run many, that of NumPy with selects by bits, arms and loops that
-    gather lanes, and blocks of 16."""
-    from pyflat.targets.numba import compiled_kernel
-
-    compiled_kernel.FEW_REGISTERS = numpy_target.FEW = numpy_target.LEAST = 0
-    numpy_target.BLOCK = 16
-    numpy_blocks.WORTH, numpy_loops.PATIENCE = 0.5, 0.01
-    numpy_blocks.GATHER = numpy_blocks.SCATTER = numpy_blocks.FIND = numpy_blocks.CALL = numpy_blocks.VIEW = 0.0
-
-
-def outcomes(tasks: Iterable[Task], processes: int, on_threads: bool = False, as_many: bool = False
-             ) -> Iterator[tuple[Task, Outcome]]:
+def outcomes(tasks: Iterable[Task], processes: int) -> Iterator[tuple[Task, Outcome]]:
     """Outcomes in any order, from `processes` worker processes (0: in this process)."""
-    prepare = partial(_prepare, on_threads, as_many)
     if processes == 0:
-        prepare()
         yield from map(_check, tasks)
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
-    with context.Pool(processes, prepare, maxtasksperchild=200) as pool:
+    with context.Pool(processes, maxtasksperchild=200) as pool:
         yield from pool.imap_unordered(_check, tasks, chunksize=4)
 
 
@@ -166,12 +139,17 @@ def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
     if task.loops:
         print(describe(program, failure), flush=True)
     elif checks:
-        compiled = task.numba and failure.stage == "numba"
-        if task.narrow:
-            smaller, still = shrink_narrow(program, failure, numba=compiled, checks=checks, math=task.narrow)
-        else:
-            smaller, still = shrink(program, failure, numba=compiled, checks=checks)
-        print(describe(smaller, still), flush=True)
+        with (run_of(task.seed) if task.forced else Run()).forced():
+            _print_smaller(task, program, failure, checks)
+
+
+def _print_smaller(task: Task, program: Program, failure: Failure, checks: int) -> None:
+    compiled = task.numba and failure.stage == "numba"
+    if task.narrow:
+        smaller, still = shrink_narrow(program, failure, numba=compiled, checks=checks, math=task.narrow)
+    else:
+        smaller, still = shrink(program, failure, numba=compiled, checks=checks)
+    print(describe(smaller, still), flush=True)
 
 
 def _math_of(seed: int) -> str:
@@ -195,8 +173,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--numba-every", type=int, default=10, help="0: never")
     parser.add_argument("--stages-every", type=int, default=8, help="0: never")
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
-    parser.add_argument("--threads", action="store_true", help="twins run on two threads, also where lanes are few")
-    parser.add_argument("--many", action="store_true", help="NumPy runs few lanes as it runs many")
+    parser.add_argument("--as-decided", action="store_true", help="no ways are forced")
     parser.add_argument("--kept", action="store_true", help="twins from disk")
     parser.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
     parser.add_argument("--counters", action="store_true", help="programs of dicts and sets, results of several kinds")
@@ -210,9 +187,10 @@ def main(argv: list[str] | None = None) -> int:
     totals, start, shown = Totals(), time.monotonic(), time.monotonic()
     narrow = options.dtype == "float32"
     tasks = (Task(seed, options.loops or _every(options.numba_every, seed), _every(options.stages_every, seed),
-                  _math_of(seed) if narrow else "", options.kept, options.labels, options.counters, options.loops)
+                  _math_of(seed) if narrow else "", options.kept, options.labels, options.counters, options.loops,
+                  not options.as_decided)
              for seed in _seeds(options.seed, options.programs, options.shared))
-    for task, outcome in outcomes(tasks, options.processes, options.threads, options.many):
+    for task, outcome in outcomes(tasks, options.processes):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)
         totals.add(task, outcome)

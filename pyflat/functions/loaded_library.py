@@ -28,9 +28,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from pyflat.functions import libm
+from pyflat.functions import libm, ways
 
 Standing = Literal["verified", "bounded", "called"]
 """What is known of the bits of a function; the module's docstring has the three."""
@@ -86,11 +86,13 @@ class Library:
 
 
 def standing(name: str) -> Standing:
-    """What is known of the bits of the C library's function `name`."""
+    """What is known of the bits of the C library's function `name`; no more than what is forced."""
     library = library_of(name)
     if not libm.from_library(name) or not library.is_gnu:
         return "called"
-    return "verified" if trusts(name) else "bounded"
+    known: Standing = "verified" if trusts(name) else "bounded"
+    forced = ways.DIGITS.forced
+    return known if forced is None else max(known, cast("Standing", forced), key=ways.DIGITS.values.index)
 
 
 def trusts(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import CellType
@@ -14,6 +14,7 @@ from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.functions.locks import brief
+from pyflat.functions.ways import CALLS, Noted, key, merged, noting
 from pyflat.ir.shape import (
     Fixed,
     Labels,
@@ -57,10 +58,14 @@ class Stats:
     that failed and were kept (`errors="mask"` and "nan"). A call of a kernel has no lanes; where the original runs, it
     is counted as one that was replayed."""
 
-    __slots__ = ("_called", "calls_cell", "failed", "lanes_cell", "replayed")
+    __slots__ = ("_compiled", "_noted", "_options", "calls_cell", "failed", "in_steps", "lanes_cell", "replayed")
 
-    def __init__(self, called: Callable[[], Iterable[str]]) -> None:
-        self._called = called
+    def __init__(self, compiled: Compilations) -> None:
+        self._compiled = compiled
+        self._noted: list[Noted] = []
+        self._options: list[tuple[Options, tuple[str, ...]]] = []
+        self.in_steps = 0
+        """Calls that no plan has made."""
         self.calls_cell, self.lanes_cell = CellType(0), CellType(0)  # plans count in them as variables of their own
         self.replayed = self.failed = 0
 
@@ -79,7 +84,26 @@ class Stats:
         from pyflat.functions.loaded_library import standing
         from pyflat.functions.vmath.exact import is_verified
 
-        return {name: "verified" if is_verified(name) else standing(name) for name in sorted(self._called())}
+        names = sorted(self._compiled.functions())
+        return {name: "verified" if is_verified(name) else standing(name) for name in names}
+
+    @property
+    def ways(self) -> dict[str, tuple[str, ...]]:
+        """Which of the ways to compute the same have run so far (`pyflat.functions.ways`):
+        {"few": ("many",), "refill": ("plain", "refilled"), "calls": ("plan", "long"), ...}."""
+        calls = {"long"} if self.in_steps else set()
+        if self.calls > self.in_steps:
+            calls.add("plan")
+        own: Noted = {CALLS.name: calls} if calls else {}
+        made_for = {(built, forced) for options, forced in self._options for built in options.all_built}
+        return merged([own, *self._noted, *self._compiled.ways(made_for)])
+
+    def note(self, noted: Noted, options: Options) -> None:
+        """Note what was chosen in a call with these options that was made step by step."""
+        if not any(options is known for known, _ in self._options):
+            self._options.append((options, key()))
+        if noted and noted not in self._noted:
+            self._noted.append(noted)
 
     @property
     def library(self) -> str:
@@ -113,7 +137,7 @@ class Caller:
         self.compilations = compilations
         self.plans = plans or Plans()
         self.kernels = Kernels(callee, parameters, self._count)
-        self.stats = Stats(compilations.functions)
+        self.stats = Stats(compilations)
         self.words = Words()
         self._warned = False
 
@@ -124,6 +148,14 @@ class Caller:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one. `part` says where its lanes are
         in a larger call."""
+        with noting() as noted:
+            try:
+                return self._in_steps(args, kwargs, options, twin, out, part)
+            finally:
+                self.stats.note(noted, options)
+
+    def _in_steps(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned | None,
+                  out: Any, part: Part | None) -> Any:
         if others := containers.find(self.parameters, args, kwargs, options.static):
             return containers.call(self, others, args, kwargs, options, twin, out, part)
         if self.kernels.takes(args, kwargs, options):
@@ -270,6 +302,7 @@ class Caller:
     def _count(self, lanes: int, replayed: int, failed: int) -> None:
         with brief:
             self.stats.calls_cell.cell_contents += 1
+            self.stats.in_steps += 1
             self.stats.lanes_cell.cell_contents += lanes
             self.stats.replayed += replayed
             self.stats.failed += failed

@@ -18,7 +18,7 @@ import sys
 import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.errors import FlattenError, InternalError, refuse
-from pyflat.functions import locks
+from pyflat.functions import locks, ways
 from pyflat.functions.originals import keep_own, replaced_builtin
 from pyflat.ir.formats import F4
 from pyflat.ir.garbage import no_full_collections
@@ -287,6 +287,7 @@ def _build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -
     start = time.perf_counter()
     try:
         built = build(fn, arguments, options)
+        ways.ORIGIN.of("flattened")
         log.info("%s flattened for %s in %.2f s", fn.__qualname__, options.target, time.perf_counter() - start)
         return built
     except FlattenError as refusal:
@@ -315,11 +316,14 @@ def _kept_or_built(fn: FunctionType, arguments: Mapping[str, Shape], options: Op
         if found is not None:
             return _restored(found, arguments, options)
         built = _build(fn, arguments, options)
-        return replace(built, not_kept=wanted.keep(built))
+        built = replace(built, not_kept=wanted.keep(built))
+        found = wanted.find() if ways.ORIGIN.forced == "disk" else None
+        return built if found is None else _restored(found, arguments, options)
 
 
 def _restored(found: Found, arguments: Mapping[str, Shape], options: Options) -> Built:
     target, facts = targets.of(options.target), found.facts
+    ways.ORIGIN.of("disk")
     engine: Any = target.restored(facts["engine"], found.shelf)
     reference = Float32Reference(found.structured) if options.floats is F4 else None
     return Built(engine, found.result, found.guards, arguments, facts["trips_limited"], frozenset(facts["functions"]),
@@ -342,14 +346,19 @@ class Compilations:
         """The functions of the C library that entries have the digits of."""
         return frozenset[str]().union(*[built.functions for built in tuple(self._entries.values())])
 
+    def ways(self, made_for: Collection[Key]) -> list[ways.Noted]:
+        """What was chosen for those that were built with these options and forced ways."""
+        engines = [built.engine for key, built in tuple(self._entries.items()) if key[:2] in made_for]
+        return [noted for engine in engines for noted in getattr(engine, "ways", ())]
+
     def count(self, options: Options) -> int:
-        """How many entries were built with these options."""
-        return sum(key[0] == options for key in tuple(self._entries))
+        """How many entries were built with these options, and the ways that are forced."""
+        return sum(key[:2] == (options, ways.key()) for key in tuple(self._entries))
 
     def last(self, options: Options) -> Built | None:
-        """The entry that was built last with these options."""
+        """The entry that was built last with these."""
         for key in reversed(tuple(self._entries)):
-            if key[0] == options:
+            if key[:2] == (options, ways.key()):
                 return self._entries.get(key)
         return None
 
@@ -358,7 +367,7 @@ class Compilations:
         if not options.cache:
             with _one_at_a_time(fn):
                 return _build(fn, arguments, options)
-        key = (options, *_identity(fn), *map(shape_key, arguments.values()), *arguments)
+        key = (options, ways.key(), *_identity(fn), *map(shape_key, arguments.values()), *arguments)
         found = self._entries.get(key)
         if found is not None and found.guards.stale() is None:
             return found

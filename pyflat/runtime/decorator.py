@@ -15,6 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import unwrap
+from pyflat.functions import ways
 from pyflat.functions.locks import making
 from pyflat.runtime.settings import OptionArguments, Settings, resolve, settings
 from pyflat.runtime.twins import Twin
@@ -132,7 +133,7 @@ def cached(fn: Callable[P, R], chosen: Settings, *, check: bool = True) -> Twin[
     has no defaults yet."""
     method = isinstance(fn, MethodType)
     identity = (id(fn.__func__), id(fn.__self__)) if isinstance(fn, MethodType) else (id(fn),)
-    key = (*identity, chosen)
+    key = (*identity, chosen, ways.key())
     with making:
         found = _twins.get(key)
         if found is None:

@@ -35,7 +35,7 @@ from pyflat.errors import InternalError
 from pyflat.frontend.state import manifest
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.manifest import NotKept, Trace
-from pyflat.functions import external_ufuncs, loaded_library
+from pyflat.functions import external_ufuncs, loaded_library, ways
 from pyflat.functions.stacking import DATES
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
@@ -76,8 +76,9 @@ _CLASSES: dict[str, type] = {cls.__name__: cls for cls in _KNOWN}
 def applies(options: Options) -> bool:
     """Whether twins with these options are looked for on disk: not while what flattening makes is being checked."""
     target = targets.at_hand(str(options.target))
-    return (options.cache and options.whitelist is None and target is not None and target.restore is not None
-            and os.environ.get("PYFLAT_VALIDATE") != "1")
+    kept = options.cache and options.whitelist is None and target is not None and target.restore is not None
+    forced = ways.ORIGIN.forced
+    return kept and (os.environ.get("PYFLAT_VALIDATE") != "1" if forced is None else forced == "disk")
 
 
 class Wanted:
@@ -85,7 +86,7 @@ class Wanted:
 
     def __init__(self, disk: Cache, fn: FunctionType, arguments: Mapping[str, Shape], options: Options):
         self._disk, self._fn, self._arguments = disk, fn, arguments
-        self._versions = [*_versions(), *_settings(options)]
+        self._versions = [*_versions(), *_settings(options), *ways.key()]
         self._key = key_of([FORMAT, *self._versions, self._trace().digest])
 
     def _trace(self) -> Trace:

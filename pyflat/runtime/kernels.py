@@ -26,7 +26,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.frontend.roles import OVER_ALL
-from pyflat.functions import array_lanes
+from pyflat.functions import array_lanes, ways
 from pyflat.functions.locks import flattening
 from pyflat.functions.originals import keep_own
 from pyflat.ir.shape import Fixed, Leaf
@@ -277,7 +277,7 @@ class Kernels:
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
-        key = (options.target, tuple(described.items()), layouts)
+        key = (options.target, tuple(described.items()), layouts, ways.key())
         found = self._versions.get(key)
         if found is not None and found.kernel.guards.stale() is None:
             return found
@@ -357,10 +357,11 @@ class Kernels:
         kept = version.saved.save(arguments, version.undone(
             strict=version.depends_on_filters and warnings_may_raise(errors)))
         watch, start = any(how != "ignore" for how in errors.values()), time.perf_counter()
-        state, numbers, made = version.compiled.run(arguments, careful=False, watch=watch)
+        careful = not ways.KERNEL_WATCH.first(True)
+        state, numbers, made = version.compiled.run(arguments, careful=careful, watch=watch)
         if state == "done":
             version.runs += 1
-            if learn is not None and version.runs > 1:  # the first has compiled
+            if learn is not None and version.runs > 1 and not careful:  # the first has compiled
                 learn(version, given, time.perf_counter() - start, watch)
         elif state in ("warning", "unclear"):
             put_back(arguments, kept)

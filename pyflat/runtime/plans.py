@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflat.frontend.callables import NOT_GIVEN, Parameters
+from pyflat.functions import ways
 from pyflat.targets import threads
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Entry:
     def on_one_thread(self, lanes: int) -> bool:
         """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
         parallel, split = self.options.parallel, getattr(self.built, "split", None)
+        if ways.THREADS.forced == "several":
+            return lanes <= threads.FORCED_GRAIN
         if parallel is False or split is None:
             return True
         short = parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
@@ -177,6 +180,8 @@ class Plans:
     def _take(self, caller: Caller, key: tuple[Any, ...], built: object, options: Options, twin: Planned,
               recipe: Callable[[Entry], Recipe | None]) -> None:
         """Make the plan with this key, where it is due."""
+        if ways.CALLS.forced == "long":
+            return
         entry = self._entries.get(key)
         if entry is None:
             while len(self._entries) >= MAX_PLANS:

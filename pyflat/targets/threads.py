@@ -21,10 +21,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.functions import ways
 from pyflat.targets.operands import Operand
 
 GRAIN = 16_384
 """Lanes; the block of the NumPy engine, and a multiple of every gang."""
+
+FORCED_GRAIN = 16
+"""The same, where threads are forced."""
 
 PIECE = 0.5e-3
 """Seconds of work in a piece at least; below that, waking a thread costs more than it brings."""
@@ -64,7 +68,15 @@ def run(engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Arra
         ) -> Array | None:
     """What `engine.into(lanes, n, results)` does. `parallel`: True, False, or None where the length of the work
     decides."""
-    if n < 2 * GRAIN or parallel is False or (parallel is None and not engine.shares) or (most := limit()) < 2:
+    forced = ways.THREADS.forced
+    if forced == "several" and n > FORCED_GRAIN:
+        work = _Work(engine, lanes, n, results)
+        work.share([(at, min(at + FORCED_GRAIN, n)) for at in range(0, n, FORCED_GRAIN)], 2)
+        ways.THREADS.of("several")
+        return work.suspects
+    if n < 2 * GRAIN or parallel is False or (parallel is None and not engine.shares) or forced or (
+            most := limit()) < 2:
+        ways.THREADS.of("one")
         return engine.into(lanes, n, results)
     work = _Work(engine, lanes, n, results)
     start, seconds = 0, PIECE
@@ -78,6 +90,7 @@ def run(engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Arra
         return work.suspects
     pieces = max(1, min(most * PIECES, int(left / PIECE)))
     step = -(-(n - start) // (pieces * GRAIN)) * GRAIN
+    ways.THREADS.of("several")
     work.share([(at, min(at + step, n)) for at in range(start, n, step)], most)
     return work.suspects
 
@@ -217,7 +230,7 @@ class _Pool:
 
     def put(self, work: Callable[[], None]) -> None:
         with self._lock:
-            if self._count < limit() - 1:
+            if self._count < max(1, limit() - 1):
                 self._count += 1
                 threading.Thread(target=self._serve, name=f"pyflat-{self._count}", daemon=True).start()
         self._queue.put(work)

@@ -19,12 +19,12 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
-from unittest import mock
 
 import numpy as np
 
 import pyflat
 from pyflat.errors import FlattenError
+from pyflat.functions import ways
 from pyflat.ir.interp import run
 from pyflat.ir.shape import Shape, rebuild
 from pyflat.runtime.compiled import compilations, flatten
@@ -154,18 +154,9 @@ def _check_storage(
     given = storages(program)
     lanes = held(rows, given)
     expected = [observe(fn, lane) for lane in lanes]
-    with kernels_for_many_lanes() if "numba" in targets else contextlib.nullcontext():
+    with ways.forced(few="many"):
         found = (check_twin(fn, program, lanes, expected, shape, target, given=given) for target in targets)
         return next((failures for failures in found if failures), [])
-
-
-@contextlib.contextmanager
-def kernels_for_many_lanes() -> Iterator[None]:
-    """The numba target runs few lanes as it runs many."""
-    from pyflat.targets.numba import compiled_kernel
-
-    with mock.patch.object(compiled_kernel, "FEW_REGISTERS", 0):
-        yield
 
 
 def _ways_to_keep(fn: Any, program: Program) -> list[Loops]:

@@ -10,17 +10,15 @@ import pytest
 
 import pyflat
 from tests.generator.looping import generate_loops
-from tests.generator.numba_ways import WAYS, Way, check_loops
-
-PROCESSORS = {"own": {}, "avx2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx,+avx2,+fma,+bmi,+bmi2,+sse4.2,+popcnt"},
-              "sse": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}}
+from tests.generator.ways import RUNS, Run, check_loops
+from tests.support.processors import levels, made_for
 
 
-@pytest.fixture(params=PROCESSORS)
-def cpu(request, monkeypatch):
-    """The processor that code is made for; all machines with AVX2 can run it."""
-    for name, value in PROCESSORS[request.param].items():
-        monkeypatch.setenv(name, value)
+@pytest.fixture(params=levels())
+def cpu(request):
+    """The processor that code is made for."""
+    with made_for(request.param):
+        yield
 
 
 @pytest.mark.parametrize("seed", [6, 9, 32, 34, 100, 101, 102])
@@ -33,7 +31,7 @@ def test_random_loops(seed: int) -> None:
 
 def test_random_loops_on_other_processors(cpu: None) -> None:
     for seed in (6, 32):
-        outcome = check_loops(seed, (Way("all"), Way("all", "other")))
+        outcome = check_loops(seed, (RUNS[0], RUNS[2]))
         assert not outcome.failures, f"{outcome.failures[0]}\n{generate_loops(seed).source}"
 
 
@@ -85,15 +83,15 @@ def kepler(mean: float, e: float):
     return anomaly
 
 
-@pytest.mark.parametrize("way", [*WAYS[:4], Way("as they cost", errors="unchecked")], ids=str)
+@pytest.mark.parametrize("run", [*RUNS[:4], Run(errors="unchecked")], ids=str)
 @pytest.mark.parametrize("function", [chains, powers, kepler])
-def test_a_lane_that_is_done_keeps_what_an_arm_gave_it(function, way, cpu):
+def test_a_lane_that_is_done_keeps_what_an_arm_gave_it(function, run, cpu):
     """What the results are made of is computed in arms, or has rare paths; these run for lanes that go on."""
     random = np.random.default_rng(0)
     high = 0.95 if function is kepler else 100.0
     x, y = random.uniform(0.0, 100.0, 600), random.uniform(0.0, high, 600)
     x[::97] = 1e308 if function is kepler else 100.0
-    with way.forced():
-        found = pyflat.twin(function, target="numba", errors=way.errors, cache=False)(x, y)
-    found = found[0] if way.errors == "mask" else found
+    with run.forced():
+        found = pyflat.twin(function, target="numba", errors=run.errors, cache=False)(x, y)
+    found = found[0] if run.errors == "mask" else found
     assert found.tolist() == [function(*row) for row in zip(x.tolist(), y.tolist(), strict=True)]

@@ -5,7 +5,7 @@
     again, until all elements are computed; the stretch doubles while the same way wins
 
 Every lane is computed by the same operations either way, so that results do not depend on the choice. A call too short
-for trials goes the plain way.
+for trials goes the plain way. The elements that went the other way are counted in the state.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from pyflat.targets.numba.feed import LEFT_EARLY
-from pyflat.targets.numba.llvm import I1, I8, I64, i64
+from pyflat.functions.ways import Way, note
+from pyflat.targets.numba.feed import LEFT_EARLY, SECOND
+from pyflat.targets.numba.llvm import I1, I8, I64, element_at, i64
 
 TRIAL = 48
 """Gangs in a trial of each way, where a gang takes long: in a loop."""
@@ -32,9 +33,34 @@ LONGEST = 16
 """So many times that, at most: the data may change on the way."""
 
 
-def write_choice(plain: ir.Function, other: ir.Function, trial: int) -> ir.Function:
+TURNS = 2
+"""The same, where both ways are forced to run."""
+
+
+def write_choice(plain: ir.Function, other: ir.Function, trial: int, way: Way, lanes: int) -> ir.Function:
     """A function that runs its elements by the faster of two functions with the same operands: how many elements, from
-    which one on, and more that all of them get. `trial` is how many elements tell."""
+    which one on, the state, and more that all of them get. `trial` is how many elements tell, in gangs of `lanes`;
+    the values of the way are the first, the second, and both in turns."""
+    first, second, turns = way.values
+    note(way.name, second if way.forced == second else first)
+    if way.forced == first:
+        return plain
+    if way.forced == second:
+        return _counting(other)
+    return _write_choice(plain, _counting(other), *((lanes, TURNS) if way.forced == turns else (trial, STRETCH)))
+
+
+def _counting(way: ir.Function) -> ir.Function:
+    """The same function, which counts its elements in the state."""
+    function = ir.Function(way.module, way.function_type, f"counted_{way.name}")
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder.atomic_rmw("add", element_at(builder, function.args[2], i64(SECOND), I64), function.args[0], "monotonic")
+    builder.ret(builder.call(way, function.args))
+    return function
+
+
+def _write_choice(plain: ir.Function, other: ir.Function, trial: int, stretch_of: int) -> ir.Function:
     function = ir.Function(plain.module, plain.function_type, "choice")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -48,7 +74,7 @@ def write_choice(plain: ir.Function, other: ir.Function, trial: int) -> ir.Funct
 
     builder.position_at_end(head)
     start, stretch, won = builder.phi(I64), builder.phi(I64), builder.phi(I1)
-    for phi, value in ((start, i64(0)), (stretch, i64(STRETCH * trial)), (won, ir.Constant(I1, 0))):
+    for phi, value in ((start, i64(0)), (stretch, i64(stretch_of * trial)), (won, ir.Constant(I1, 0))):
         phi.add_incoming(value, before)
     left = builder.sub(count, start)
 
@@ -76,10 +102,10 @@ def write_choice(plain: ir.Function, other: ir.Function, trial: int) -> ir.Funct
     at = builder.add(start, i64(2 * trial))
     ahead = builder.sub(count, at)
     longer = builder.shl(stretch, i64(1))
-    most = i64(LONGEST * STRETCH * trial)
+    most = i64(LONGEST * stretch_of * trial)
     longer = builder.select(builder.icmp_signed("<", longer, most), longer, most)
     again = builder.and_(builder.icmp_signed(">", start, i64(0)), builder.icmp_unsigned("==", wins, won))
-    stretched = builder.select(again, longer, i64(STRETCH * trial))
+    stretched = builder.select(again, longer, i64(stretch_of * trial))
     length = builder.select(builder.icmp_signed("<", ahead, stretched), ahead, stretched)
     ways = [builder.append_basic_block(name) for name in ("go_other", "go_plain")]
     builder.cbranch(wins, *ways)

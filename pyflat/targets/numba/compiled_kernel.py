@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyflat.functions import libm
+from pyflat.functions import libm, ways
 from pyflat.ir.formats import dtypes
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Item, Op, Value, walk
@@ -20,7 +20,7 @@ from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion, copying
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.dense_calls import Later, dense_call
-from pyflat.targets.numba.feed import LANES, feed_address
+from pyflat.targets.numba.feed import LANES, SECOND, feed_address
 from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Passes, Ufunc, compile_ir, processor
 from pyflat.targets.numba.kernel import (
     ENTRY,
@@ -86,10 +86,13 @@ class CompiledKernel:
     """A kernel's machine code for one pattern of uniform arguments, and for each combination of dtypes that was met a
     way to call it. Only the code takes long to make."""
 
-    __slots__ = ("_calls", "_pattern", "_read", "code", "facts", "few", "step")
+    __slots__ = ("_calls", "_chosen", "_pattern", "_read", "_states", "code", "facts", "few", "step")
 
-    def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode, read: Stored = (), few: bool = False):
+    def __init__(self, facts: KernelFacts, pattern: Pattern, code: MachineCode, read: Stored = (), few: bool = False,
+                 chosen: ways.Noted | None = None):
         self.facts, self._pattern, self.code, self._read, self.few = facts, pattern, code, read, few
+        self._chosen: ways.Noted = chosen or {}
+        self._states: list[SharedState] = []
         most = max(CALL_WORK // (facts.size + 1), 1)
         self.step = min(most, few_lanes()) if few else most
         """Lanes in one call, so that Python gets to see Ctrl-C, and that a kernel for few lanes gets no more."""
@@ -102,13 +105,14 @@ class CompiledKernel:
         (lanes, results), code, blocks = self.facts.operands, self.code, None
         stored = [lane if dtype is None else dtype for dtype, lane in zip(arguments, lanes, strict=True)]
         inputs = [dtype.newbyteorder("=") for dtype in stored]
-        if sum(self._pattern) >= WORTH:
+        if any(self._pattern) and ways.PACKED.first(sum(self._pattern) >= WORTH):
             blocks = Blocks([lane for lane, scalar in zip(lanes, self._pattern, strict=True) if scalar])
             arrays = [dtype for dtype, scalar in zip(inputs, self._pattern, strict=True) if not scalar]
             inputs, code = [*arrays, np.dtype(np.int64)], packed(code.address, self._pattern, len(results))
         if not _fit_a_ufunc(inputs, results):
             return None
         state = _state_for(stored, lanes, self._read, len(results))
+        self._states.append(state)
         ufunc = Ufunc("twin", code.address, state.address, inputs, results, self.code, code, state)
         own = [(k, lane) for k, (dtype, lane) in enumerate(zip(stored, lanes, strict=True)) if dtype == lane]
         walk = caller(ufunc.call, code.address, state, inputs, results, own, self.code, code, ufunc)
@@ -122,6 +126,21 @@ class CompiledKernel:
 
     def _call_for(self, stored: Sequence[np.dtype[Any]]) -> _KernelCall:
         return _KernelCall(self.code, stored, *self.facts.operands, self._read)
+
+    @property
+    def ways(self) -> ways.Noted:
+        """What was chosen when it was made, and which of two ways its lanes have gone."""
+        chosen = {name: set(values) for name, values in self._chosen.items()}
+        states = [*self._states, *[call.state for call in tuple(self._calls.values())]]
+        if any(state.words[SECOND] for state in states):
+            way = ways.REFILL if "refill" in chosen else ways.REGROUP
+            chosen.setdefault(way.name, set()).add(way.values[1])
+        return chosen
+
+    @property
+    def noted(self) -> dict[str, list[str]]:
+        """What was chosen when it was made, as JSON has it."""
+        return {name: sorted(values) for name, values in self._chosen.items()}
 
     def stop(self, stopped: bool) -> None:
         """Make all that run this kernel leave their loops, or let them run again."""
@@ -234,12 +253,12 @@ def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = (), few: boo
     """The machine code of a kernel for one pattern of uniform arguments, and what it names; for few lanes, if these
     gain by code of their own."""
     cpu = processor()
-    with kept_plans():
+    with kept_plans(), ways.noting() as chosen:
         shape = choose_shape(kernel, cpu.vector_bytes)
-        few = few and _is_much(kernel, shape)
+        few = ways.FEW.first(few and _is_much(kernel, shape))
         text, symbols = write_kernel(kernel, pattern, shape.smallest if few else shape)
     code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text), called=symbols.modules)
-    return CompiledKernel(facts_of(kernel), pattern, code, read, few), symbols
+    return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
 
 
 def _is_much(kernel: Kernel, shape: Shape) -> bool:

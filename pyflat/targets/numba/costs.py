@@ -13,11 +13,12 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from pyflat.functions import ways
 from pyflat.functions.records import Adds, of_accuracy
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
@@ -25,6 +26,9 @@ from pyflat.ir.types import INT
 from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
+
+NEVER = 1e9
+"""Adds of a branch that no arm gets."""
 
 _CALLED = frozenset({Accuracy.LIBM, Accuracy.CALL})
 
@@ -111,8 +115,17 @@ def assume(costs: Costs) -> Iterator[None]:
 
 
 def costs() -> Costs:
-    """The costs in force."""
-    return _assumed.get() or measured()
+    """The costs in force. Where lanes are to wait for others, that costs nothing."""
+    known = _forced(_assumed.get() or measured(), ways.ARMS.forced)
+    return known if ways.REGROUP.forced in (None, "plain") else replace(known, regroup=Adds(0.0))
+
+
+def _forced(known: Costs, arms: str | None) -> Costs:
+    """With branches that cost nothing, or more than any arm."""
+    if arms is None:
+        return known
+    branch = Adds(0.0 if arms == "branch" else NEVER)
+    return replace(known, branch=branch, guessed_wrong=branch)
 
 
 def cost_of(op: Op, width: int) -> Adds:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from pyflat.functions import ways
 from pyflat.targets.numba.jit import made_once
 from pyflat.targets.numba.llvm import I32, I64, POINTER, counted, i64, stack
 from pyflat.targets.numba.loops import INTERRUPTED, SUSPECTS
@@ -74,7 +75,7 @@ def dense_call(kernel: int, state: int, operands: Sequence[tuple[type | None, np
     """The kernel at an address as a function of its operands, which are scalars of a type or (None) arrays of a dtype
     with `most` elements at most and one stride, and of the array for its result. None where a scalar would be
     converted, where there is no array, and in a Python that is laid out differently."""
-    if not supported() or all(cls is not None for cls, _ in operands):
+    if not supported() or all(cls is not None for cls, _ in operands) or ways.DENSE.forced == "ufunc":
         return None
     words, objects = [], []
     for cls, dtype in operands:
@@ -100,7 +101,8 @@ class Later:
 
     def __call__(self, *arguments: Any) -> Any:
         self._calls += 1
-        if self._calls < PATIENCE and not _function.__wrapped__.cache_info().currsize:  # type: ignore[attr-defined]
+        patience = PATIENCE if ways.DENSE.forced is None else 0
+        if self._calls < patience and not _function.__wrapped__.cache_info().currsize:  # type: ignore[attr-defined]
             return NotImplemented
         self.cell.cell_contents = call = self._make()
         return call(*arguments)

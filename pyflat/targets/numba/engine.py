@@ -20,6 +20,7 @@ import llvmlite
 import numpy as np
 
 from pyflat.analysis.liveness import sliced
+from pyflat.functions import ways
 from pyflat.functions.locks import translating
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
@@ -188,7 +189,7 @@ class NumbaEngine:
         pattern = tuple([isinstance(lane, np.generic) for lane in lanes])
         read = self._read(role, pattern, _arrays(lanes))
         compiled = (self._compiled.get((role, pattern, read))
-                    or self._compile(role, pattern, read, few=n <= few_lanes()))
+                    or self._compile(role, pattern, read, few=ways.FEW.first(n <= few_lanes())))
         buffers = {k: np.empty(min(n, SPREAD_BLOCK), dtype) for k, dtype in enumerate(compiled.facts.operands[0])
                    if isinstance(lanes[k], Spread)}
         step = min(compiled.step, SPREAD_BLOCK) if buffers else compiled.step
@@ -209,9 +210,15 @@ class NumbaEngine:
         with translating, no_full_collections():
             found = self._compiled.get(key) or (self._few.get(key) if few else None)
             if found is None:
-                found = (self._kept(*key, True) if few else None) or self._kept(*key, False) or self._made(*key, few)
+                found = self._found(*key, few)
+                if found is None:
+                    found = self._made(*key, few)
+                    found = self._found(*key, few) or found if ways.ORIGIN.forced == "disk" else found
                 (self._few if found.few else self._compiled)[key] = found
             return found
+
+    def _found(self, role: str, pattern: Pattern, read: Stored, few: bool) -> CompiledKernel | None:
+        return (self._kept(role, pattern, read, True) if few else None) or self._kept(role, pattern, read, False)
 
     def _made(self, role: str, pattern: Pattern, read: Stored, few: bool) -> CompiledKernel:
         with room_to_recurse(self.fused):
@@ -221,7 +228,7 @@ class NumbaEngine:
         kept_as = made.code.kept_as
         if self.shelf is not None and kept_as is not None and (found := notes_on(symbols)) is not None:
             notes, tables = found
-            facts = {"code": kept_as, "symbols": notes, "facts": made.facts}
+            facts = {"code": kept_as, "symbols": notes, "facts": made.facts, "ways": made.noted}
             self.shelf.store(Made(facts, tables), *_label(role, pattern, read, made.few, processor()))
         return made
 
@@ -233,7 +240,10 @@ class NumbaEngine:
             return None
         symbols = symbols_of(found.facts["symbols"], found.code)
         code = load_code(found.facts["code"], ENTRY, symbols, cpu, symbols.kept)
-        return None if code is None else CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code, read, few)
+        if code is None:
+            return None
+        chosen = {name: set(values) for name, values in found.facts["ways"].items()}
+        return CompiledKernel(KernelFacts(*found.facts["facts"]), pattern, code, read, few, chosen)
 
     def stop(self, stopped: bool) -> None:
         """Make all kernels leave their loops: what they compute is given up."""
@@ -259,6 +269,11 @@ class NumbaEngine:
         role = "values alone" if self.kernels.mask == "values" else "values"
         compiled = self._compile(role, (False,) * len(self.facts.inputs))
         return compiled.inner_loop()
+
+    @property
+    def ways(self) -> list[ways.Noted]:
+        """What was chosen for the kernels that have been compiled."""
+        return [compiled.ways for compiled in self._all()]
 
     def inspect_llvm(self) -> str:
         """The optimised LLVM IR of the kernels that have been compiled."""
@@ -299,7 +314,7 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
     if count > MAX_OPERATIONS:
         raise too_large(f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
                         [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
-    if checked and (count > STORED_MASK or fused.form == "masked"):
+    if checked and ways.SUSPECTS.first(count > STORED_MASK or fused.form == "masked"):
         kernels = Kernels(lambda: fused, checked, "values")
     known, values = dtypes(fused.floats), kernels.of("values")
     return NumbaEngine(kernels, facts_of(values), tuple(known[root.kind] for root in roots), cost_of_lanes(values))
@@ -318,4 +333,4 @@ def _is_false(suspect: Value) -> bool:
 
 def _label(role: str, pattern: Pattern, read: Stored, few: bool, cpu: Processor) -> tuple[object, ...]:
     """What machine code is known by besides the function."""
-    return "numba", role, pattern, read, few, cpu.name, cpu.features, llvmlite.__version__
+    return "numba", role, pattern, read, few, cpu.name, cpu.features, llvmlite.__version__, *ways.key()

@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from pyflat.targets.numba.jit import MachineCode, Processor, compile_ir, made_once, processor
 
-FEED, CONVERSIONS = 5, 6
-"""Slots of the state of a kernel: the address of the feed, and from there on, one for each operand, the function that
-converts it."""
+SECOND, FEED, CONVERSIONS = 5, 6, 7
+"""Slots of the state of a kernel: the elements that went the second of two ways (`autotune`), the address of the feed,
+and from there on, one for each operand, the function that converts it."""
 
 LANES = 1
 """The bit beside that address where elements are lanes already."""

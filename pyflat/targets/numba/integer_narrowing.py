@@ -23,8 +23,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntFlag
+from math import inf
 
 from pyflat.analysis.intervals import Interval
+from pyflat.functions import ways
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
@@ -309,7 +311,7 @@ def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Fo
         if value in values and (value in program.whole or
                                 any(user not in inside for user in program.users.get(value, ()))):
             add(group, -prices.conversion, value)
-    kept = {group for group, gain in gains.items() if gain > LEAST_GAIN}
+    kept = {group for group, gain in gains.items() if gain > (LEAST_GAIN if ways.INTS.forced is None else -inf)}
     return IntegerNarrowing({value: form for value, form in values.items() if groups.find(value) in kept},
                             {op: form for op, form in reads.items() if groups.find(op) in kept})
 

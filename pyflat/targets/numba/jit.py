@@ -4,7 +4,8 @@ llvmlite alone, which numba brings along: numba's own pipeline would type and lo
 twice (the function and its wrapper), and its dispatcher costs a microsecond for each call. NumPy's ufunc machinery
 checks and broadcasts the operands faster, and releases the GIL.
 
-The processor is the host's. NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose another one, as they do for numba.
+The processor is the host's. NUMBA_CPU_NAME and NUMBA_CPU_FEATURES choose another one, as they do for numba; the names
+x86-64-v2, x86-64-v3 and x86-64-v4 stand for the features of these levels.
 """
 
 from __future__ import annotations
@@ -67,6 +68,13 @@ atexit.register(translating.acquire, timeout=PATIENCE)
 before it."""
 
 
+_V2 = "+cx16,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
+_V3 = f"{_V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+_V4 = f"{_V3},+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
+LEVELS = {"generic": "", "x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
+"""The features that a processor of this name has where nothing else is said: the levels of the x86-64 psABI."""
+
+
 @dataclass(frozen=True, slots=True)
 class Processor:
     """What code is made for."""
@@ -87,8 +95,8 @@ def processor() -> Processor:
     """The host, or what the environment names."""
     name = os.environ.get("NUMBA_CPU_NAME")
     features = os.environ.get("NUMBA_CPU_FEATURES")
-    if name == "generic" and features is None:
-        features = ""
+    if features is None and name is not None:
+        features = LEVELS.get(name)
     return Processor(_host_name() if name in (None, "host") else name,
                      _host_features() if features is None else features)
 

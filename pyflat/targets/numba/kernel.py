@@ -21,7 +21,7 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.analysis.liveness import outer_values, used_outside
-from pyflat.functions import libm
+from pyflat.functions import libm, ways
 from pyflat.functions.vmath import TABLE
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import all_ops, has_loop
@@ -81,7 +81,10 @@ class Kernel:
 
     @cached_property
     def called_often(self) -> frozenset[str]:
-        return called_often(all_ops(list(self.items)))
+        ops = list(all_ops(list(self.items)))
+        often = called_often(ops)
+        return often if ways.FUNCTIONS.first(bool(often)) == bool(often) else frozenset(
+            () if often else (op.opcode for op in ops))
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -148,6 +151,8 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
         return Shape(1, 1)
     if kernel.size > LARGE:
         registers = 1
+    elif ways.REGISTERS.forced is not None:
+        registers = {"one": 1, "two": 2, "four": 4}[ways.REGISTERS.forced]
     elif has_loop(list(kernel.items)):
         registers = LOOP_REGISTERS
     elif kernel.size > MOST_STRAIGHT:
@@ -207,7 +212,7 @@ def refills(kernel: Kernel, shape: Shape) -> bool:
 
 def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
                 ) -> Regrouping | None:
-    if not shape.second_way or kernel.stored or kernel.size > LARGE:
+    if not shape.second_way or kernel.stored or kernel.size > LARGE or ways.REGROUP.forced == "plain":
         return None
     if not can_wait(shape.width, [_memory(kernel, param) for param in varying]):
         return None  # lanes wait in memory as lanes
@@ -232,7 +237,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     """The function that runs lanes of the kernel's operands. Where lanes that are done with a loop could get other
     elements, or lanes could wait for an expensive arm, it has two ways to choose from."""
     parts = None
-    if shape.second_way and shape.width > 1 and kernel.size <= LARGE:
+    if shape.second_way and shape.width > 1 and kernel.size <= LARGE and ways.REFILL.forced != "plain":
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
     regrouping = _regrouping(kernel, shape, inner, shared, varying)
@@ -252,13 +257,15 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     elif regrouping is not None:
         plain = lanes("plain").write(inner, narrowed, None)
         other = lanes("queued").write(inner, narrowed, regrouping)
-    elif shape.second_way and has_doubts(inner, len(varying) + len(kernel.roots), kernel.floats, shape.width):
+    elif ways.DOUBTS.first(shape.second_way) and has_doubts(
+            inner, len(varying) + len(kernel.roots), kernel.floats, shape.width):
         settled = lanes("settled", Shape(shape.width, REGISTERS)).write_settled(inner, narrowed)
         return fed(lanes("lanes").write_noting(inner, narrowed, settled))
     else:
         alone = lanes("lanes")
         return fed(alone.write(inner, narrowed, None), alone.wanted)
-    return write_choice(fed(plain), fed(other), shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL))
+    trial = shape.lanes * (TRIAL if has_loop(inner) else SHORT_TRIAL)
+    return write_choice(fed(plain), fed(other), trial, ways.REGROUP if parts is None else ways.REFILL, shape.lanes)
 
 
 def ranges_of(kernel: Kernel) -> Ranges:
@@ -270,7 +277,7 @@ def ranges_of(kernel: Kernel) -> Ranges:
 
 def narrowed_of(kernel: Kernel, shape: Shape) -> IntegerNarrowing:
     """The ints that lanes of this shape keep in 32 bits. The widest vectors (AVX-512) have registers for masks."""
-    if shape.width == 1:
+    if shape.width == 1 or ways.INTS.forced == "wide":
         return IntegerNarrowing()
     lane_bytes = _lane_bytes(kernel)
     floats = F8 if lane_bytes == 8 else kernel.floats
@@ -484,6 +491,8 @@ class _Lanes:
             return
         addresses = reduce(builder.or_, [builder.ptrtoint(pointer, I64) for pointer in pointers])
         apart = builder.icmp_unsigned("!=", builder.and_(addresses, i64(LINE - 1)), i64(0))
+        if ways.STORES.forced is not None:
+            apart = ir.Constant(I1, ways.STORES.first(True))
         with builder.if_else(apart) as (then, otherwise):
             with then:
                 write(self._store_in_parts)

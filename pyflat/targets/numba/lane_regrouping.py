@@ -26,6 +26,7 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat.analysis.liveness import used_outside
+from pyflat.functions import ways
 from pyflat.ir.loops import all_ops, take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.targets.numba.arms import Arm, Literal, plan_arms
@@ -188,7 +189,8 @@ class Waiting:
         self.tails = [stack(self.builder, I64) for _ in regrouping.arms]
         for tail in self.tails:
             self.builder.store(i64(0), tail)
-        self.enough = self.builder.icmp_signed(">=", count, i64(GANGS * self.size))
+        gangs = GANGS if ways.REGROUP.forced is None else 0
+        self.enough = self.builder.icmp_signed(">=", count, i64(gangs * self.size))
 
     @contextmanager
     def gangs(self, pointers: Sequence[Any]) -> Iterator[list[Any]]:

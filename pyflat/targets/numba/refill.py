@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from llvmlite import ir
 
 from pyflat.analysis.liveness import captured, outer_values, used_outside
+from pyflat.functions import ways
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Const, Item, Loop, Op, Param, Value
 from pyflat.ir.types import BOOL, INT
@@ -102,14 +103,14 @@ def divergent(items: Sequence[Item], results: Sequence[Value], shared: set[Value
     plan = plan_loop(loop, lambda value: isinstance(value, Const) or value in shared, suspects)
     if not plan.masked or has_loop(plan.parts.header) or sum(1 for _ in all_ops(list(items))) > MOST_OPERATIONS:
         return None
-    trips = most_trips(loop)
-    if trips is not None and trips < FEWEST_TRIPS:
+    trips, free = most_trips(loop), ways.REFILL.forced is None
+    if free and trips is not None and trips < FEWEST_TRIPS:
         return None
     before, after = list(items[:at]), list(items[at + 1:])
     known = {*shared, *loop.results}
     used = dict.fromkeys([*captured(loop), *outer_values(after, results)])  # in one order: the code is kept on disk
     carried = [value for value in used if value not in known and not isinstance(value, Const)]
-    if len(carried) + len(loop.params) > MOST_STATE:
+    if len(carried) + len(loop.params) > (MOST_STATE if free else 4 * MOST_STATE):
         return None
     tests, counting = tests_apart(loop, plan)
     waiting = needed(plan.parts) & set(loop.params) - plan.unasked  # the header runs once more for lanes that are done

@@ -23,7 +23,7 @@ import llvmlite
 import numpy as np
 
 import pyflat
-from pyflat.functions import gamma_check, libm
+from pyflat.functions import gamma_check, libm, ways
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
@@ -133,7 +133,8 @@ class Wanted:
         if self.is_function:
             library = standing(self.opcode), exact.is_followed(self.name), libm.from_library(self.opcode)
         return key_of(["note", repr(operation), repr(library), cpu.name, cpu.features, pyflat.__version__,
-                       llvmlite.__version__, np.__version__, sys.implementation.cache_tag or sys.version, _sources()])
+                       llvmlite.__version__, np.__version__, sys.implementation.cache_tag or sys.version, _sources(),
+                       *ways.key()])
 
 
 @made_once

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.analysis.intervals import Interval
+from pyflat.functions import ways
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Param, Value
 from pyflat.targets.numba.costs import cost_of
@@ -52,7 +53,8 @@ def stored_of(cost: float, lanes: Sequence[np.dtype[Any]], given: Sequence[np.dt
         return ()
     found = tuple([dtype.str if dtype is not None and dtype != lane and _is_extended(dtype) else ""
                    for dtype, lane in zip(given, lanes, strict=True)])
-    return found if any(found) and cost <= WORTH * sum(map(bool, found)) else ()
+    worth = any(found) and cost <= WORTH * sum(map(bool, found))
+    return found if any(found) and ways.OPERANDS.first(worth) else ()
 
 
 def dtypes_of(params: Sequence[Param], stored: Stored) -> Mapping[Param, np.dtype[Any]]:

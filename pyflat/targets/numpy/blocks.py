@@ -26,6 +26,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pyflat.analysis.liveness import captured, sliced, used_outside
+from pyflat.functions import ways
 from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Op, Value
 from pyflat.ir.opaque_calls import OpaqueCalls
@@ -187,9 +188,10 @@ class Program:
         return found
 
     def _arms(self, ops: Sequence[Op], outside: Iterable[Value]) -> list[Op | Arm] | None:
-        if self.style == "few" or self.calls is not None:
+        if self.style == "few" or self.calls is not None or ways.GATHERS.forced == "in place":
             return None
-        return arms_of(ops, outside, {op: cost_of(op) for op in ops}, Least(WORTH))
+        return arms_of(ops, outside, {op: cost_of(op) for op in ops},
+                       Least(WORTH if ways.GATHERS.forced is None else 0.5))
 
     def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
         """The lines of steps; `live` is the name of the mask of the lanes that run them."""
@@ -355,6 +357,8 @@ def last_uses(uses: Sequence[Sequence[Value]], roots: Iterable[Value]) -> list[l
 
 def _all_of_them(cost: float, inputs: int, outputs: int, views: int) -> str:
     """When an arm is computed for all lanes, though only `c` of `n` need it: as long as that takes less time."""
+    if ways.GATHERS.forced is not None:
+        return "False"
     gathered = cost + GATHER * inputs + SCATTER * outputs
     calls = CALL * (inputs + 2 * outputs + 4) + VIEW * views
     return f"c and c * {gathered:.3g} + n * {FIND} + {calls:.4g} > n * {cost:.3g}"

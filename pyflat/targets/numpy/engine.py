@@ -28,6 +28,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from pyflat.functions import lanes as lane_functions
+from pyflat.functions import ways
 from pyflat.functions.libm import saved_status
 from pyflat.functions.originals import original
 from pyflat.ir.formats import dtypes
@@ -57,6 +58,9 @@ BLOCK = 16_384
 
 LEAST = 4_096
 """The same, where the temporaries of more lanes would not fit into an arena."""
+
+SHORT = 16
+"""The same, where blocks are forced to be short."""
 
 FEW = 256
 """Up to so many lanes selects are written with np.putmask, which is one call. Beyond that it depends on the lanes: it
@@ -153,6 +157,11 @@ class NumpyEngine:
         """Compile the functions that a run over lanes like these takes, however many they are."""
         self._patterns.prepare(tuple(map(_form_of, lanes, self._patterns.parameters)))
 
+    @property
+    def ways(self) -> list[ways.Noted]:
+        """How selects were written."""
+        return [{ways.SELECTS.name: styles} for styles in self._patterns.styles if styles]
+
     def stop(self, stopped: bool) -> None:
         """Python itself ends a run of this engine."""
 
@@ -237,7 +246,8 @@ class _Patterns:
                  ) -> tuple[Callable[..., Any], int]:
         """A function, and for how many lanes at a time it is: what another process has kept under this label, or as it
         is written."""
-        kept = None if self.shelf is None else self.shelf.load("numpy", *label)
+        label = "numpy", *label, *ways.key()
+        kept = None if self.shelf is None else self.shelf.load(*label)
         if kept is not None:
             code, objects, block = of_made(kept)
             return _run(code, objects), block
@@ -246,7 +256,7 @@ class _Patterns:
             code = _compiled(source, self.name)
         block = _block_of(program)
         if self.shelf is not None and (made := made_of(code, program.objects, block)) is not None:
-            self.shelf.store(made, "numpy", *label)
+            self.shelf.store(made, *label)
         return _run(code, program.objects), block
 
     def entry_point(self, arguments: tuple[np.dtype[Any] | None, ...]) -> EntryPoint:
@@ -273,6 +283,11 @@ class _Patterns:
                               for form, dtype in zip(made, self.parameters, strict=True))
                 self.of(tuple(map(_form, dense, self.parameters))).prepare()
                 self.entry_point(dense)
+
+    @property
+    def styles(self) -> list[set[str]]:
+        """Of the functions that are there."""
+        return [set(made.styles) for made in tuple(self._made.values()) if isinstance(made, _Arrays)]
 
     def together(self, pattern: Pattern) -> Pattern:
         """The forms of arguments that are put together first."""
@@ -332,13 +347,15 @@ def _compiled(source: str, name: str) -> CodeType:
 
 def _block_of(program: Program) -> int:
     """So many lanes at a time that the temporaries fit into an arena."""
+    if ways.BLOCKS.forced == "short":
+        return SHORT
     lanes = numpy_memory.SIZE // max(program.bytes, 1)
     return max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
 
 
 def _run(code: CodeType, objects: dict[str, Any]) -> Callable[..., Any]:
     """The function that the code defines."""
-    namespace = {**_NAMES, "whole": _whole, **objects, "PATIENCE": numpy_loops.PATIENCE}
+    namespace = {**_NAMES, "whole": _whole, **objects, "PATIENCE": numpy_loops.patience()}
     exec(code, namespace)
     made: Callable[..., Any] = namespace["block"]
     return made
@@ -430,6 +447,8 @@ class _Arrays:
         """An entry point for dense arrays of the lanes' dtypes."""
         self._ticks = itertools.count(1).__next__
         self._patience = library.Patience()
+        self.few, self.least = {"few": (1 << 62, LEAST), None: (FEW, LEAST)}.get(ways.SELECTS.forced, (0, 0))
+        """Up to so many lanes one way of writing selects is taken, and from so many on another one."""
 
     def function(self, style: Style) -> tuple[Callable[..., Any], int]:
         """The function, and for how many lanes at a time it is."""
@@ -438,6 +457,11 @@ class _Arrays:
             found = self._functions[style] = self.patterns.function(
                 (style, self.pattern), lambda: self._written(self._program(style)))
         return found
+
+    @property
+    def styles(self) -> list[Style]:
+        """Those that were needed."""
+        return list(self._functions)
 
     def text(self, style: Style) -> str:
         return self._written(self._program(style))[0]
@@ -449,7 +473,9 @@ class _Arrays:
 
     def _many(self, n: int) -> Style:
         """How selects of many lanes are written: by compiled code, as soon as it pays to look for some."""
-        if "compiled" not in self._functions and (found := self._patience.after(n)) is not None:
+        forced = ways.SELECTS.forced
+        found = self._patience.after(n) if forced is None else "compiled" if forced == "compiled" else None
+        if "compiled" not in self._functions and found is not None:
             with room_to_recurse(self.patterns.fused):
                 self._find_compiled(found)
         return "compiled" if "compiled" in self._functions else "bits"
@@ -486,8 +512,8 @@ class _Arrays:
         return None if found is None else np.full(n, True)
 
     def _fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
-        made, most = self.function("few" if n <= FEW else "bits" if n <= LEAST else self._many(n))
-        block = self._chosen(n) if FEW < n <= LEAST else made
+        made, most = self.function("few" if n <= self.few else "bits" if n <= self.least else self._many(n))
+        block = self._chosen(n) if self.few < n <= self.least else made
         inputs = [_Reader(lane, np.empty(min(n, most), dtype)) if isinstance(lane, Spread) else lane
                   for lane, dtype in zip(lanes, self.patterns.parameters, strict=True)]
         suspects: Array | None = None
@@ -531,9 +557,9 @@ class _Arrays:
             f"    n = {first}.size",
             f"    if {self._apart()}: return put_together({given})",
             *[f"    if {out} is None: {out} = empty(n, dtype{k})" for k, out in enumerate(outs)],
-            f"    if n > {LEAST}: return {results}fill(({', '.join(names)},), n, ({results}))",
+            f"    if n > {self.least}: return {results}fill(({', '.join(names)},), n, ({results}))",
             "    A = take()",
-            f"    s = (few if n <= {FEW} else chosen(n))(A, n, {given})",
+            f"    s = (few if n <= {self.few} else chosen(n))(A, n, {given})",
             f"    {'s = s.copy() if count(s) else None' if self.patterns.checked else 's = None'}",
             "    give_back(A)",
             f"    return {results}s",

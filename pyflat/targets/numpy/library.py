@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
-from pyflat.functions import gamma_check, libm
+from pyflat.functions import gamma_check, libm, ways
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.types import FLOAT
@@ -68,21 +68,27 @@ class LibraryFunction:
         return self._call(*args)
 
     def _count(self, *args: Any) -> Any:
-        match self._patience.after(args[-1].size):
+        forced = {"vector": "compiled", "plain": "never"}.get(ways.LIBRARY.forced or "")
+        match forced or self._patience.after(args[-1].size):
             case "kept":
                 self._call = kept(*self.key) or self._call
             case "compiled":
                 self._call = compiled(*self.key) or self._plain
-            case None:
+            case _:
                 return self._plain(*args)
         return (self._plain if self._call == self._count else self._call)(*args)
 
 
-@cache
 def library_function(
     opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat
 ) -> LibraryFunction:
     """One for all twins, which count their lanes together."""
+    return _function(opcode, exponent, uniform, floats, ways.LIBRARY.forced)
+
+
+@cache
+def _function(opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat, _: str | None
+              ) -> LibraryFunction:
     return LibraryFunction(opcode, exponent, uniform, floats)
 
 

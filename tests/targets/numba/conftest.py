@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from pyflat.functions import ways
+
 
 @pytest.fixture(autouse=True)
 def _many_lanes(request: pytest.FixtureRequest) -> Iterator[None]:
@@ -13,7 +15,5 @@ def _many_lanes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     pytest.importorskip("llvmlite")
-    from tests.generator.differential import kernels_for_many_lanes
-
-    with kernels_for_many_lanes():
+    with ways.forced(few="many"):
         yield

@@ -23,6 +23,7 @@ from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
+from pyflat.functions import ways
 from pyflat.ir.loops import all_ops, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, extents_made
 from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
@@ -58,9 +59,11 @@ class KernelCode(KernelOperations):
         self.versions = True
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
         in_order = careful or OVERLAPPING in layouts.values()
-        self.lanes = {} if in_order else plan_lanes(kernel, strided)
-        self.splits = {} if in_order else plan_splits(kernel, set(self.lanes))
-        fused = None if in_order else Fusions(kernel, set(self.lanes), returned)
+        self.lanes = {} if in_order or ways.KERNEL_LANES.forced == "in order" else plan_lanes(kernel, strided)
+        splits = not in_order and ways.KERNEL_SPLITS.forced != "whole"
+        self.splits = plan_splits(kernel, set(self.lanes)) if splits else {}
+        fuses = not in_order and ways.KERNEL_FUSION.forced != "apart"
+        fused = Fusions(kernel, set(self.lanes), returned) if fuses else None
         self.fusions = {} if fused is None else fused.found
         self.whole = {} if fused is None else fused.reasons
         """Arrays made inside that keep all rows, and why."""
@@ -307,7 +310,7 @@ class KernelCode(KernelOperations):
             if test is not None:
                 boxes.trust(test)
                 proven.add(op)
-        if not proven or boxes.trusted is None:
+        if not proven or boxes.trusted is None or ways.KERNEL_BOUNDS.forced == "each":
             return None
         return boxes.trusted, proven, boxes.used
 

@@ -1,0 +1,166 @@
+"""Ways: every choice between pieces of code that compute the same values, by name.
+
+Which of them runs is decided by costs, by a clock, by the number of lanes, by how often a twin was called, or by the
+processor. One that is wrong would be met where that happens to choose it, and never on the machine of its author. So
+every place that chooses asks a `Way` of this module, and tests force each of them, and each pair:
+
+    with ways.forced(arms="branch", refill="refilled"):
+        twin(xs)                                            made and called inside
+
+A forced way runs wherever it is possible. PYFLAT_WAYS="arms=branch,refill=refilled" forces ways for a whole process.
+`twin.stats.ways` says which have run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Noted = dict[str, set[str]]
+"""For each way the values that were chosen."""
+
+_noted: ContextVar[Noted | None] = ContextVar("pyflat_ways", default=None)
+
+
+class Way:
+    """A choice: its name, its values, what decides between them, and what they are."""
+
+    __slots__ = ("about", "decided_by", "forced", "name", "values")
+
+    def __init__(self, name: str, values: str, decided_by: str, about: str) -> None:
+        self.name, self.values, self.decided_by, self.about = name, tuple(values.split("|")), decided_by, about
+        self.forced: str | None = None
+        """What is taken whatever else would decide."""
+
+    def of(self, decided: str) -> str:
+        """The value that is taken, where `decided` is what else would be."""
+        value = self.forced or decided
+        note(self.name, value)
+        return value
+
+    def first(self, decided: bool) -> bool:
+        """The same for two values: whether the first is taken."""
+        return self.of(self.values[0] if decided else self.values[1]) == self.values[0]
+
+    def __repr__(self) -> str:
+        return f"<way {self.name}: {' | '.join(self.values)}>"
+
+
+ARMS = Way("arms", "branch|select", "costs",
+           "An expensive arm gets a branch around it, for gangs in which no lane takes it (numba).")
+REFILL = Way("refill", "plain|refilled|turns", "a clock, in the kernel",
+             "Lanes that are done with a loop wait for their gang, or get the next elements (numba).")
+REGROUP = Way("regroup", "plain|waiting|turns", "a clock, in the kernel",
+              "Lanes that take an expensive arm run it in their gang, or wait for others that do (numba, 512 bits).")
+FEW = Way("few", "few|many", "the number of lanes",
+          "A call of few lanes gets a smaller kernel, of one register and one way (numba).")
+REGISTERS = Way("registers", "one|two|four", "costs", "Registers of lanes that a gang has (numba).")
+DOUBTS = Way("doubts", "later|at once", "the processor and the functions",
+             "Lanes in which a function's digits are in doubt are settled together, or at once (numba, 512 bits).")
+FUNCTIONS = Way("functions", "called|inlined", "how often a function occurs",
+                "Vector code of a function is called, or inlined (numba).")
+INTS = Way("ints", "narrowed|wide", "costs", "Ints that fit are kept in 32 bits (numba).")
+OPERANDS = Way("operands", "stored|converted", "costs",
+               "A kernel reads arrays of other dtypes itself, or they are converted by blocks (numba).")
+PACKED = Way("packed", "packed|operands", "how many there are",
+             "Scalars are passed in one block, or one by one (numba).")
+STORES = Way("stores", "parted|whole", "the addresses of the results",
+             "A register that may cross a cache line is stored in parts, or at once (numba).")
+SUSPECTS = Way("suspects", "stored|separate", "the size of the twin",
+               "Which lanes are suspect is stored with the values, or found out by a kernel of its own (numba).")
+DENSE = Way("dense", "direct|ufunc", "the number of calls",
+            "Machine code looks at dense arguments itself, or NumPy's ufunc does (numba).")
+DIGITS = Way("digits", "verified|bounded|called", "the C library that is loaded",
+             "Vector code that is the library's own, or with a test of its last digit, or calls; no more "
+             "than what is known of the library.")
+SELECTS = Way("selects", "few|bits|compiled", "the number of lanes, and a clock",
+              "How selects are written: np.putmask, operations on bits, or compiled code (NumPy).")
+BLOCKS = Way("blocks", "short|long", "the temporaries", "Lanes that are computed at a time: 16, or many (NumPy).")
+GATHERS = Way("gathers", "gathered|in place", "costs, and how many lanes take an arm",
+              "Lanes of an arm or loop are gathered into shorter arrays, or all run (NumPy).")
+LIBRARY = Way("library", "vector|plain", "the number of lanes so far",
+              "Functions of the C library by vector code, or lane by lane (NumPy).")
+THREADS = Way("threads", "one|several", "the time that a lane takes", "Pieces of the lanes run on threads.")
+CALLS = Way("calls", "plan|long", "the number of calls", "A call is made by its plan, or step by step.")
+ORIGIN = Way("origin", "flattened|disk", "what is on disk", "A twin is made now, or restored from the cache on disk.")
+KERNEL_LANES = Way("kernel lanes", "lanes|in order", "analysis of the loops",
+                   "Iterations of a kernel's loop are lanes of vector registers (numba).")
+KERNEL_SPLITS = Way("kernel splits", "split|whole", "analysis of the loops",
+                    "A part of each iteration of a loop that runs in order is computed as lanes before (numba).")
+KERNEL_FUSION = Way("kernel fusion", "fused|apart", "analysis of the loops",
+                    "Loops of a kernel that follow on each other run as one (numba).")
+KERNEL_BOUNDS = Way("kernel bounds", "before|each", "analysis of the indices",
+                    "Indices are tested once before a nest of loops, or each where it is used (numba).")
+KERNEL_WATCH = Way("kernel watch", "quick|careful", "whether flags were raised",
+                   "Warnings of a kernel are guessed by the processor's flags, or every operation is watched (numba).")
+
+REGISTRY: Mapping[str, Way] = {way.name: way for way in tuple(globals().values()) if isinstance(way, Way)}
+"""All ways, by name."""
+
+
+def note(name: str, value: str) -> None:
+    """Note a choice for whoever is making a twin."""
+    if (noted := _noted.get()) is not None:
+        noted.setdefault(name, set()).add(value)
+
+
+@contextmanager
+def noting() -> Iterator[Noted]:
+    """What is chosen in a block."""
+    noted: Noted = {}
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
+
+
+@contextmanager
+def forced(**choices: str) -> Iterator[None]:
+    """Force ways, by their names with an underscore for a space, for what is made and called in a block by any thread.
+    Twins that were made outside are not changed. ValueError for what is no way, or no value of it."""
+    chosen = dict(_checked(choices.items()))
+    before = {way: way.forced for way in chosen}
+    try:
+        for way, value in chosen.items():
+            way.forced = value
+        yield
+    finally:
+        for way, was in before.items():
+            way.forced = was
+
+
+def key() -> tuple[str, ...]:
+    """What is forced: a part of the key of whatever is kept."""
+    return tuple([f"{way.name}={way.forced}" for way in REGISTRY.values() if way.forced is not None])
+
+
+def merged(several: Iterable[Noted]) -> dict[str, tuple[str, ...]]:
+    """What was chosen in any of several, in the registry's order."""
+    found: Noted = {}
+    for noted in several:
+        for name, values in noted.items():
+            found.setdefault(name, set()).update(values)
+    return {name: tuple(value for value in way.values if value in found[name])
+            for name, way in REGISTRY.items() if name in found}
+
+
+def _checked(choices: Iterable[tuple[str, str]]) -> Iterator[tuple[Way, str]]:
+    for name, value in choices:
+        way = REGISTRY.get(name.replace("_", " "))
+        if way is None:
+            raise ValueError(f"{name!r} is no way; the ways are {', '.join(REGISTRY)}")
+        if value not in way.values:
+            raise ValueError(f"{way.name}={value!r}: expected one of {', '.join(map(repr, way.values))}")
+        yield way, value
+
+
+def _from_environment(text: str) -> None:
+    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
+    for way, value in _checked((name.strip(), value.strip()) for name, _, value in pairs):
+        way.forced = value
+
+
+_from_environment(os.environ.get("PYFLAT_WAYS", ""))
