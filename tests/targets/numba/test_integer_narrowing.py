@@ -6,7 +6,7 @@ import inspect
 import itertools
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pytest
 
 import pyflat
 from pyflat.errors import InternalError
+from pyflat.functions import ways
 from pyflat.ir.formats import F4
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
@@ -38,9 +39,8 @@ LOW, SIGNED, UNSIGNED, BOTH = Form.LOW, Form.SIGNED, Form.UNSIGNED, Form.SIGNED 
 
 
 @pytest.fixture
-def everything(monkeypatch: pytest.MonkeyPatch) -> list[IntegerNarrowing]:
+def everything(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[IntegerNarrowing]]:
     """All that can be is narrowed; gives what was."""
-    monkeypatch.setattr(integer_narrowing, "LEAST_GAIN", -math.inf)
     found: list[IntegerNarrowing] = []
 
     def noting(*args: Any, **more: Any) -> IntegerNarrowing:
@@ -48,7 +48,8 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> list[IntegerNarrowing]:
         return found[-1]
 
     monkeypatch.setattr(numba_kernel, "narrow_ints", noting)
-    return found
+    with ways.forced(ints="narrowed"):
+        yield found
 
 
 # --- which values
@@ -66,8 +67,9 @@ def _kinds(body: str) -> str:
 
 
 @pytest.fixture
-def freely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integer_narrowing, "LEAST_GAIN", -math.inf)
+def freely() -> Iterator[None]:
+    with ways.forced(ints="narrowed"):
+        yield
 
 
 @pytest.mark.usefixtures("freely")
@@ -262,9 +264,9 @@ def test_float32_gains_more() -> None:
 def same(fn: Callable[..., Any], cols: list[np.ndarray], monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
     """Narrowed as far as can be, and not at all."""
     got = []
-    for gain in (-math.inf, math.inf):
-        monkeypatch.setattr(integer_narrowing, "LEAST_GAIN", gain)
-        got.append(pyflat.twin(fn, target="numba", cache=False, errors="mask", **options)(*cols))
+    for value in ("narrowed", "wide"):
+        with ways.forced(ints=value):
+            got.append(pyflat.twin(fn, target="numba", cache=False, errors="mask", **options)(*cols))
     (values, faults), (wanted, wanted_faults) = got
     several = isinstance(values, tuple)
     for a, b in zip(values if several else [values], wanted if several else [wanted], strict=True):
@@ -541,8 +543,7 @@ def check_ints(seed: int, text: str, count: int = 60) -> None:
     rows = int_lanes(seed, count)
     cols = [np.array([row[k] for row in rows], DTYPES[p.kind]) for k, p in enumerate(fn.params)]
     narrow = run_kernel(fn, cols)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(integer_narrowing, "LEAST_GAIN", math.inf)
+    with ways.forced(ints="wide"):
         wide = run_kernel(fn, cols)
     for a, b in zip(narrow, wide, strict=True):
         where = [k for k in range(len(a)) if a[k].tobytes() != b[k].tobytes()][:1]

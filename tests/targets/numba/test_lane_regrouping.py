@@ -13,6 +13,7 @@ pytest.importorskip("llvmlite")
 
 import pyflat
 from pyflat.analysis.liveness import sliced
+from pyflat.functions import ways
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
@@ -36,7 +37,6 @@ ALWAYS = Costs(lanes=dict.fromkeys(("exp f8", "log f8", "pow f8"), 2.0), branch=
 def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Every arm has a queue, in every call; notes for which kernels there were any."""
     monkeypatch.setattr(lane_regrouping, "EARLY", math.inf)
-    monkeypatch.setattr(lane_regrouping, "GANGS", 0)
     from pyflat.targets.numba import kernel as numba_kernel
 
     noted: list[bool] = []
@@ -47,12 +47,8 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
         noted.append(found is not None)
         return found
 
-    def only_queued(plain, other, trial):
-        return other if other.name.startswith("feed_queued") else plain
-
     monkeypatch.setattr(numba_kernel, "plan_regrouping", noting)
-    monkeypatch.setattr(numba_kernel, "write_choice", only_queued)
-    with numba_costs.assume(ALWAYS):
+    with numba_costs.assume(ALWAYS), ways.forced(refill="plain", regroup="waiting"):
         yield noted
 
 
@@ -210,7 +206,6 @@ def test_bool_operands_and_float32_lanes_wait_too(queues):
 
 def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
     """Trials of one gang each, so that both ways run parts of the same call, and stretches of all lengths."""
-    from pyflat.targets.numba import autotune as numba_choice
     from pyflat.targets.numba import kernel as numba_kernel
 
     def fn(x: float) -> float:
@@ -224,14 +219,10 @@ def test_the_choice_between_both_ways_changes_nothing(monkeypatch):
         monkeypatch.setattr(numba_kernel, "plan_regrouping", lambda *_: None)
         wanted = reference(xs)
         monkeypatch.undo()
-    for trial, stretch, longest in ((1, 1, 1), (1, 2, 4), (3, 1, 2)):
-        monkeypatch.setattr(numba_kernel, "SHORT_TRIAL", trial)
-        monkeypatch.setattr(numba_choice, "STRETCH", stretch)
-        monkeypatch.setattr(numba_choice, "LONGEST", longest)
-        with numba_costs.assume(ALWAYS):
-            twin = pyflat.twin(fn, target="numba", math="fast", cache=False)
-            assert same_bits(twin(xs), wanted)
-            assert same_bits(twin(xs[::3]), wanted[::3])
+    with numba_costs.assume(ALWAYS), ways.forced(regroup="turns"):
+        twin = pyflat.twin(fn, target="numba", math="fast", cache=False)
+        assert same_bits(twin(xs), wanted)
+        assert same_bits(twin(xs[::3]), wanted[::3])
 
 
 def test_narrower_registers_have_no_queues(monkeypatch):

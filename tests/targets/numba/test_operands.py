@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import ways
 from pyflat.ir.parse import parse_function
 from pyflat.runtime.calls import Caller
-from pyflat.targets.numba import autotune, compiled_kernel, conversions, feed
+from pyflat.targets.numba import compiled_kernel, conversions, feed
 from pyflat.targets.numba import engine as target
-from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba.loops import SUSPECTS
 from pyflat.targets.numba.stored_operands import MOST_KERNELS
 from tests.targets.flat_functions import DAG_PARAMS, STRAIGHT, columns, random_dag, rows_of
@@ -176,15 +176,13 @@ def _stored(rng, lane):
 
 @pytest.mark.parametrize("fn", [escapes, dear])
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<f2"])
-def test_kernels_with_two_ways_try_both_with_any_dtype(fn, dtype, monkeypatch):
-    monkeypatch.setattr(numba_kernel, "TRIAL", 1)
-    monkeypatch.setattr(numba_kernel, "SHORT_TRIAL", 1)
-    monkeypatch.setattr(autotune, "STRETCH", 2)
+def test_kernels_with_two_ways_try_both_with_any_dtype(fn, dtype):
     rng = np.random.default_rng(1)
     x, y = (np.abs(rng.normal(size=6_000)).astype(dtype) + np.array(0.01, dtype) for _ in range(2))
-    twin = pyflat.twin(fn, target="numba", cache=False)
-    wanted = twin(x.astype(float), y.astype(float))
-    assert twin(x, y).tobytes() == twin(x[::-1], y[::-1])[::-1].tobytes() == wanted.tobytes()
+    with ways.forced(refill="turns", regroup="turns"):
+        twin = pyflat.twin(fn, target="numba", cache=False)
+        wanted = twin(x.astype(float), y.astype(float))
+        assert twin(x, y).tobytes() == twin(x[::-1], y[::-1])[::-1].tobytes() == wanted.tobytes()
 
 
 # --- calls

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from llvmlite import ir
 
 import pyflat
+from pyflat.functions import ways
 from pyflat.passes.gather_suspects import gather_suspects
-from pyflat.targets.numba import autotune as numba_choice
 from pyflat.targets.numba import engine as numba_target
-from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba import refill as numba_refill
 from tests.targets.test_masked_loops import FUNCTIONS, check, collatz, columns, compare, newton, rolled_programs
 
 
-def only_refilled(plain: ir.Function, refilled: ir.Function, trial: int) -> ir.Function:
-    """In the place of the choice."""
-    return refilled
-
-
 @pytest.fixture
-def refilled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def refilled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Every loop that can be is refilled, in small steps; gives the names of the functions that were written."""
-    for name, value in (("FEWEST_TRIPS", 0), ("MOST_STATE", 99), ("TRIPS", 3)):
-        monkeypatch.setattr(numba_refill, name, value)
-    monkeypatch.setattr(numba_kernel, "write_choice", only_refilled)
+    monkeypatch.setattr(numba_refill, "TRIPS", 3)
     written: list[str] = []
     write = numba_refill.Refilled.write
 
@@ -38,7 +29,8 @@ def refilled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         write(self, *args)
 
     monkeypatch.setattr(numba_refill.Refilled, "write", noting)
-    return written
+    with ways.forced(refill="refilled"):
+        yield written
 
 
 @pytest.mark.parametrize(("fn", "kinds"), FUNCTIONS, ids=[fn.__name__ for fn, _ in FUNCTIONS])
@@ -53,22 +45,18 @@ def test_random_loops(refilled: list[str]) -> None:
     assert len(refilled) >= 5
 
 
-def test_the_choice_between_both_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trials of one gang each, so that both ways run parts of the same call."""
+def test_the_choice_between_both_changes_nothing() -> None:
+    """Both ways run parts of the same call."""
     rng = np.random.default_rng(5)
     for fn, lanes in ((collatz, rng.integers(1, 1000, 5_003)), (newton, rng.uniform(0, 1e9, 5_003))):
         wanted = np.array([fn(x) for x in lanes.tolist()])
-        for trial, stretch in ((1, 1), (1, 2), (3, 1)):
-            monkeypatch.setattr(numba_kernel, "TRIAL", trial)
-            monkeypatch.setattr(numba_choice, "STRETCH", stretch)
+        with ways.forced(refill="turns"):
             twin = pyflat.twin(fn, target="numba", cache=False)
             assert (twin(lanes) == wanted).all()
             assert (twin(lanes[::3]) == wanted[::3]).all()
 
 
-def test_short_loops_and_uniform_loops_are_not_refilled(refilled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numba_refill, "FEWEST_TRIPS", 64)
-
+def test_short_loops_and_uniform_loops_are_not_refilled() -> None:
     def short(x: float):
         for _ in range(40):
             x = x / 2
@@ -82,9 +70,10 @@ def test_short_loops_and_uniform_loops_are_not_refilled(refilled: list[str], mon
         return x
 
     x = np.linspace(1, 1e9, 100)
-    pyflat.twin(short, target="numba", loops="masked", cache=False)(x)
-    pyflat.twin(uniform, target="numba", cache=False)(x, 100)
-    assert not refilled
+    for twin, args in ((pyflat.twin(short, target="numba", loops="masked"), (x,)),
+                       (pyflat.twin(uniform, target="numba"), (x, 100)), (pyflat.twin(newton, target="numba"), (x,))):
+        twin(*args)
+        assert ("refill" in twin.stats.ways) == (twin.original is newton)
 
 
 def upwards(start: int, limit: int, x: float) -> int:

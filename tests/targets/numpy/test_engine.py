@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import ways
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.nodes import FALSE, TRUE, Const, Function, Label, Op, Param, Yield
@@ -16,7 +17,6 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as target
-from pyflat.targets.numpy import library as numpy_library
 from pyflat.targets.numpy import memory as numpy_memory
 from tests.targets.flat_functions import (
     CASE_IDS,
@@ -33,12 +33,10 @@ from tests.targets.flat_functions import (
 
 
 @pytest.fixture(params=["few", "bits", "compiled"])
-def style(request, monkeypatch):
+def style(request):
     """Selects as they are written for few lanes and for many, before and after there is compiled code."""
-    found = "compiled" if request.param == "compiled" else None
-    monkeypatch.setattr(numpy_library.Patience, "after", lambda self, n: found)
-    monkeypatch.setattr(target, "FEW", 512 if request.param == "few" else 0)
-    monkeypatch.setattr(target, "LEAST", 0)
+    with ways.forced(selects=request.param, library="vector" if request.param == "compiled" else "plain"):
+        yield
 
 
 @pytest.fixture(params=["gathered", "whole"])

@@ -24,9 +24,9 @@ needs_vectors = pytest.mark.skipif(not numba_library.has_library_vectors(), reas
 
 @pytest.fixture(autouse=True)
 def _forget():
-    numpy_library.library_function.cache_clear()
+    numpy_library._function.cache_clear()
     yield
-    numpy_library.library_function.cache_clear()
+    numpy_library._function.cache_clear()
 
 
 def mixed(x: float, y: float, k: float) -> float:
