@@ -100,10 +100,8 @@ class Kernels:
             return Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
         checked = self._checked and not _is_false(suspect)
         items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
-        if not checked:
-            return Kernel(params, items, tuple(roots), None, floats, stored)
         written = (*roots, suspect) if self.mask == "values" and role == "values" else tuple(roots)
-        return Kernel(params, items, written, suspect, floats, stored)
+        return Kernel(params, items, written, suspect if checked else None, floats, stored)
 
 
 @dataclass(slots=True)
