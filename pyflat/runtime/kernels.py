@@ -31,6 +31,7 @@ from pyflat.functions.locks import flattening
 from pyflat.functions.originals import keep_own
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime import option_effects
 from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.array_orders import in_c_order, in_order
 from pyflat.runtime.compiled import load_frontend
@@ -41,7 +42,7 @@ from pyflat.targets import target as targets
 if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
-    from pyflat.runtime.settings import Options
+    from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
 MAX_VERSIONS = 64
@@ -146,8 +147,9 @@ def _has_product(code: bytes) -> bool:
 class Kernels:
     """The kernels of one function: one for each combination of dtypes, ranks, layouts and overlaps."""
 
-    def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None]):
-        self.callee, self.parameters, self._count = callee, parameters, count
+    def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None],
+                 settings: Settings = ()):
+        self.callee, self.parameters, self._count, self._settings = callee, parameters, count, settings
         self._versions: OrderedDict[Any, Version] = OrderedDict()
         self.latest: Version | None = None
         """The one that was made last."""
@@ -203,13 +205,9 @@ class Kernels:
         return self.callee.original(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
 
     def require_whole(self, options: Options) -> None:
-        """ValueError for options that speak of lanes."""
-        if options.errors in ("mask", "nan"):
-            raise ValueError(f"errors={options.errors!r}: {self.parameters.name} is a kernel, which runs once on whole "
-                             f"arrays; no element of a result can stand for an exception")
-        if options.dtype == "float32":
-            raise ValueError(f"dtype='float32': {self.parameters.name} is a kernel, which computes in the dtypes of "
-                             f"its arrays; leave dtype= out and pass float32 arrays")
+        """FlattenError for options that kernels do not do."""
+        form: option_effects.Form = "kernel" if options.signature is None else "gufunc"
+        option_effects.require(form, self.callee.function, options, self._settings)
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> bool:
         """Compile what a call with such arguments takes, where that is one of a kernel: arrays, or kinds as "f8[:,:]".
@@ -278,12 +276,12 @@ class Kernels:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
         key = (options.target, tuple(described.items()), layouts)
-        found = self._versions.get(key)
+        found = self._versions.get(key) if options.cache else None
         if found is not None and found.kernel.guards.stale() is None:
             return found
         with flattening:
             again = self._versions.get(key)
-            if again is not None and again is not found:
+            if options.cache and again is not None and again is not found:
                 return again
             made = self._versions[key] = self._made(described, arrays, options.target)
             while len(self._versions) > MAX_VERSIONS:

@@ -185,7 +185,7 @@ def test_other_arrays_are_a_type_error_that_names_the_argument(bad):
 
 @pytest.mark.parametrize("errors", ["mask", "nan"])
 def test_a_kernel_has_no_failing_lanes(errors):
-    with pytest.raises(ValueError, match="runs once on whole arrays"):
+    with pytest.raises(pyflat.FlattenError, match="runs once on whole arrays"):
         pyflat.twin(scaled, errors=errors)(np.zeros(3), 2.0)
 
 
