@@ -17,14 +17,15 @@ import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pyflat.errors import refuse
+from pyflat.errors import FlattenError, Note, refuse
 from pyflat.frontend.roles import OVER_ALL
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import flattening
@@ -52,7 +53,7 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _ARRAY_KIND = re.compile(r"[bfiu][1248]\[[:, ]*\]")
-_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len"}
+_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len", "concatenate"}
 _BINARY, _PRODUCTS = dis.opmap["BINARY_OP"], (4, 17)
 """The instruction of operators, and its arguments for `@` and `@=`."""
 
@@ -189,10 +190,11 @@ class Kernels:
                             f"writes into its arguments; twin.gufunc of a twin with signature= takes out=")
         if self.disabled:
             return self.original(args, kwargs)
-        self.require_whole(options)
         given = self.parameters.bind(args, kwargs).arguments
-        arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
-        version = self._version(given, arrays, options)
+        with self._saying_roles(options):
+            self.require_whole(options)
+            arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
+            version = self._version(given, arrays, options)
         self._require_writable(version.kernel, given)
         return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs), learn)
 
@@ -203,6 +205,17 @@ class Kernels:
 
     def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return self.callee.original(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
+
+    @contextmanager
+    def _saying_roles(self, options: Options) -> Iterator[None]:
+        """A refusal says why the call is one of a kernel, where that was read off the body."""
+        try:
+            yield
+        except FlattenError as refusal:
+            read_off = () if options.arrays is not None else self._inferred.items()
+            notes = tuple(Note(f"{name!r} is taken for an array: {why}; arrays=() says that no parameter is one")
+                          for name, why in islice(read_off, 1))
+            raise FlattenError(replace(refusal.diagnostic, notes=refusal.diagnostic.notes + notes)) from None
 
     def require_whole(self, options: Options) -> None:
         """FlattenError for options that kernels do not do."""
@@ -217,12 +230,13 @@ class Kernels:
         given = [examples[name] for name, _ in pairs]
         if not self.takes(given[:len(args)], dict(list(examples.items())[len(args):]), options):
             return False
-        self.require_whole(options)
         if self.disabled:
             return True
-        bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
-        arrays = {name: _array(name, value) for name, value in bound.items() if _is_array(value)}
-        made = self._version(bound, arrays, options)
+        with self._saying_roles(options):
+            self.require_whole(options)
+            bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
+            arrays = {name: _array(name, value) for name, value in bound.items() if _is_array(value)}
+            made = self._version(bound, arrays, options)
         for which in (False, True):  # with and without looking for warnings
             made.compiled.version(which)
         return True
@@ -298,7 +312,7 @@ class Kernels:
         if kinds is None:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
                              f'parameters are, as kinds="f8[:,:],i8"')
-        described = _parsed(kinds, list(self.parameters.names))
+        described = parsed_kinds(kinds, list(self.parameters.names))
         return self._made(described, _examples(described), name)
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> Version:
@@ -392,11 +406,11 @@ def _having_kernels(name: str) -> targets.Target:
     return target
 
 
-def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:
+def parsed_kinds(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:
     """Kinds of a kernel's parameters: "f8[:,:]" an array of two axes, "f8" a number."""
     from pyflat.ir.memory import ArrayArgument
 
-    words = _words(kinds) if isinstance(kinds, str) else list(kinds)
+    words = split_kinds(kinds) if isinstance(kinds, str) else list(kinds)
     if len(words) != len(names):
         raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(names)} parameters ({', '.join(names)})")
     found: dict[str, Argument] = {}
@@ -410,7 +424,7 @@ def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]
     return found
 
 
-def _words(kinds: str) -> list[str]:
+def split_kinds(kinds: str) -> list[str]:
     """Split at the commas outside of brackets."""
     words, depth = [""], 0
     for letter in kinds:
