@@ -422,6 +422,25 @@ def f(x):
 
 f.flat(xs)
 '''),
+    "flatten/option": Example(
+        '''
+@pyflat.flatten(max_trips=1000)
+def total(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+total.flat(xs)
+''', '''
+@pyflat.flatten(max_trips=1000)
+def halved(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+halved.flat(xs)
+'''),
     "flatten/bad-call": Example(
         '''
 def scaled(x, rate):

@@ -13,7 +13,7 @@ import docstrings
 
 import pyflat
 from pyflat.cli.main import commands
-from pyflat.runtime import settings
+from pyflat.runtime import option_effects, settings
 from pyflat.targets import target as targets
 
 NOTE = "<!-- written by docs/generate.py; do not edit -->"
@@ -64,10 +64,52 @@ def options_page() -> str:
              "5. the default.", "",
              "A wrong name or type is a `TypeError`, a wrong value a `ValueError`. They are no keywords of a call:",
              "there every keyword is a parameter of the function, but for `out`.", "",
-             *_table(("option", "default", "values"), rows)]
+             *_table(("option", "default", "values"), rows), "", *_forms()]
     for f in fields(settings.Options):
         lines += ["", f"## `{f.name}`", "", f"Default `{_spelt(f.default)}`. {_sentence(_marked(said[f.name]))}"]
+        lines += _elsewhere(f.name)
     return "\n".join(lines) + "\n"
+
+
+_CELLS: dict[str, tuple[option_effects.Form, str]] = {
+    **{f"lanes on {name}": ("lanes", name) for name in ("numpy", "numba", "dataflow")},
+    "kernels": ("kernel", "numpy"), "gufuncs": ("gufunc", "numpy"),
+}
+
+
+def _forms() -> list[str]:
+    """The table of options and forms of twins, which a test makes by trying."""
+    rows = [(f"[`{f.name}`](#{f.name})", *("; ".join(map(_shown, _effects(f.name, cell))) for cell in _CELLS.values()))
+            for f in fields(settings.Options) if f.name != "fast_math"]
+    return ["## What each does where", "",
+            "A twin computes lanes, or is a [kernel](../how-to/kernels.md) over arrays, or with `signature=` a gufunc",
+            "of such a kernel. Kernels and gufuncs are the same on numpy and numba, and refused on other targets. What",
+            "a form does not do is refused with `flatten/option` or the code of its reason:", "",
+            "- *refused*: wherever it is set, because it says what a call gives; the default can be written at the",
+            "  function or by `with_options()`;",
+            "- *refused by need*: where the function has an opaque call, or the arguments ask for float32;",
+            "- *refused at the function*: at the decorator, `pyflat.twin` or `with_options()`; what a block or",
+            "  `set_defaults` says leaves such a twin as it is, and the others have it;",
+            "- *warns at the function*: the first call gives a `PerformanceWarning`, and it has no effect;",
+            "- *no effect*: results are the same by nature.", "",
+            *_table(("option", *_CELLS), rows)]
+
+
+def _effects(name: str, cell: tuple[option_effects.Form, str]) -> tuple[option_effects.Effect, ...]:
+    return option_effects.effects(name, cell[0], targets.of(cell[1]))
+
+
+def _shown(effect: option_effects.Effect) -> str:
+    return f"{', '.join(f'`{_spelt(value)}`' for value in effect.values)} {effect.how}".strip()
+
+
+def _elsewhere(name: str) -> list[str]:
+    """The reasons of what does not work."""
+    found: dict[str, None] = {}
+    for cell in _CELLS.values():
+        found.update((f"{_sentence(_shown(effect))[:-1]}: {effect.why}.", None) for effect in _effects(name, cell)
+                     if effect.why and name != "fast_math")
+    return ["", *(f"- {_marked(line)}" for line in found)] if found else []
 
 
 def _values(name: str, hint: Any) -> str:

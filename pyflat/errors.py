@@ -135,6 +135,9 @@ _code("flatten/target-dtype", "the target does not compute in float32 on purpose
 _code("flatten/target-unchecked", "the target cannot tell in which lanes Python raises",
       "a GPU computes in 32 bits: where Python divides by exactly zero, it may divide by almost zero",
       "add errors=\"unchecked\": lanes in which the original raises then mean nothing")
+_code("flatten/option", "the option does not go with this form of twin, or with its target",
+      "lanes, kernels over arrays and targets differ in what there is to set, and no option is ignored without a word",
+      "leave the option out; docs/reference/options.md says what each does where")
 _code("flatten/bad-call", "the arguments do not fit the called function",
       "Python would raise TypeError here on every path that reaches it",
       "fix the call")

@@ -21,6 +21,8 @@ _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
 OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "argmax", "argmin", "cumsum",
                       "cumprod", "argsort", "dot", "searchsorted"})
 """Methods that go over all elements. (Functions that do, as np.sum, may mean a lane: `two_readings`.)"""
+_JOINING = "concatenate"
+"""What takes arrays in a sequence, and raises for numbers."""
 _NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
               "list", "dict")
 """Annotations of parameters that are none."""
@@ -124,6 +126,10 @@ class _Reader(ast.NodeVisitor):
                         self.note(value, f"{node.func.id}() is taken of it")
                 elif isinstance(value, ast.Name) and value.id in self.names:
                     self.passed.append((value.id, node.func.id, position))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr == _JOINING:
+            given = (value for _, value in _given(node) if isinstance(value, ast.Tuple | ast.List))
+            for part in (each for value in given for each in value.elts):
+                self.note(part, f"{_JOINING} joins it with others, which no number is")
         elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:
             self.note(node.func.value, f"its .{node.func.attr}() is taken")
             for name in (each for value in node.args for each in ast.walk(value) if isinstance(each, ast.Name)):

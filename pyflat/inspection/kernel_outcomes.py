@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.errors import FlattenError
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.settings import Options
 
@@ -27,11 +28,14 @@ class _Outcome:
 
 def compare(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> tuple[str, int, int]:
     """The first difference of one call, in words, nothing where there is none; how many elements and numbers were
-    compared; whether the twin ran the original itself. The arrays of the call stay as they are."""
+    compared; whether the twin ran the original itself. The arrays of the call stay as they are. Raises FlattenError
+    where the kernel is refused."""
     replayed = caller.stats.replayed
     ours = _run(lambda *a, **k: caller.kernels(a, k, options), args, kwargs)
     replayed = caller.stats.replayed - replayed
     theirs = _run(lambda *a, **k: caller.kernels.original(a, k), args, kwargs)
+    if isinstance(ours.error, FlattenError) and not isinstance(theirs.error, FlattenError):
+        raise ours.error
     found = ((what, _difference(mine, other)) for what, mine, other in _pairs(ours, theirs))
     differs = next((f"{what}{difference}" for what, difference in found if difference), "")
     numbers = [mine for _, mine, _ in _pairs(ours, theirs) if isinstance(mine, np.ndarray | np.generic | int | float)]

@@ -31,7 +31,7 @@ from pyflat.ir.shape import (
     written_record,
 )
 from pyflat.ir.types import FLOAT
-from pyflat.runtime import containers
+from pyflat.runtime import containers, option_effects
 from pyflat.runtime.arguments import ClassifiedCall, classify
 from pyflat.runtime.arrays import Array, blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
@@ -45,7 +45,7 @@ from pyflat.runtime.labels import none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
-from pyflat.runtime.settings import Options
+from pyflat.runtime.settings import Options, Settings
 from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
 LARGE_CALL = 100_000
@@ -130,13 +130,17 @@ class Caller:
     """What calls of one twin share."""
 
     def __init__(
-        self, callee: Callee, parameters: Parameters, compilations: Compilations, plans: Plans | None = None
+        self, callee: Callee, parameters: Parameters, compilations: Compilations, plans: Plans | None = None,
+        settings: Settings = (),
     ):
         self.callee = callee
         self.parameters = parameters
         self.compilations = compilations
         self.plans = plans or Plans()
-        self.kernels = Kernels(callee, parameters, self._count)
+        self.kernels = Kernels(callee, parameters, self._count, settings)
+        self._settings = settings
+        self._allowed: Options | None = None
+        """The options of the last call, which were looked at."""
         self.stats = Stats(compilations)
         self.words = Words()
         self._warned = False
@@ -148,6 +152,7 @@ class Caller:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one. `part` says where its lanes are
         in a larger call."""
+        self._require(options)
         with noting() as noted:
             try:
                 return self._in_steps(args, kwargs, options, twin, out, part)
@@ -159,7 +164,7 @@ class Caller:
         if others := containers.find(self.parameters, args, kwargs, options.static):
             return containers.call(self, others, args, kwargs, options, twin, out, part)
         if self.kernels.takes(args, kwargs, options):
-            learn = None if twin is None else partial(self.plans.learn_kernel, self, options, twin)
+            learn = None if twin is None or not options.cache else partial(self.plans.learn_kernel, self, options, twin)
             return self.kernels(args, kwargs, options, out, learn)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
             coded = word_call(self, texts, args, kwargs, options, out, part)
@@ -181,6 +186,12 @@ class Caller:
         if twin is not None and written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
         return self._returned(built, found, options, args, kwargs)
+
+    def _require(self, options: Options) -> None:
+        """FlattenError for options that lanes do not do."""
+        if options is not self._allowed:
+            option_effects.require("lanes", self.callee.function, options, self._settings)
+            self._allowed = options
 
     def _returned(self, built: Built, found: Any, options: Options, args: Sequence[Any], kwargs: Mapping[str, Any]
                   ) -> Any:
@@ -209,6 +220,7 @@ class Caller:
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
+        self._require(options)
         if self.kernels.compile(args, kwargs, options):
             return
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
@@ -237,6 +249,7 @@ class Caller:
     def ready(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Ready:
         """A call to look at, not to compute; strings by lane as well. TypeError where each value of a column has a twin
         of its own."""
+        self._require(options)
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         texts = texts_in(self.parameters, args, kwargs, options.static)
         coded = word_call(self, texts, args, kwargs, options) if texts else None

@@ -17,20 +17,22 @@ import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from pyflat.errors import refuse
+from pyflat.errors import FlattenError, Note, refuse
 from pyflat.frontend.roles import OVER_ALL
 from pyflat.functions import array_lanes, ways
 from pyflat.functions.locks import flattening
 from pyflat.functions.originals import keep_own
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime import option_effects
 from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.array_orders import in_c_order, in_order
 from pyflat.runtime.compiled import load_frontend
@@ -41,7 +43,7 @@ from pyflat.targets import target as targets
 if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
-    from pyflat.runtime.settings import Options
+    from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
 MAX_VERSIONS = 64
@@ -51,7 +53,7 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _ARRAY_KIND = re.compile(r"[bfiu][1248]\[[:, ]*\]")
-_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len"}
+_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len", "concatenate"}
 _BINARY, _PRODUCTS = dis.opmap["BINARY_OP"], (4, 17)
 """The instruction of operators, and its arguments for `@` and `@=`."""
 
@@ -146,8 +148,9 @@ def _has_product(code: bytes) -> bool:
 class Kernels:
     """The kernels of one function: one for each combination of dtypes, ranks, layouts and overlaps."""
 
-    def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None]):
-        self.callee, self.parameters, self._count = callee, parameters, count
+    def __init__(self, callee: Callee, parameters: Parameters, count: Callable[[int, int, int], None],
+                 settings: Settings = ()):
+        self.callee, self.parameters, self._count, self._settings = callee, parameters, count, settings
         self._versions: OrderedDict[Any, Version] = OrderedDict()
         self.latest: Version | None = None
         """The one that was made last."""
@@ -187,10 +190,11 @@ class Kernels:
                             f"writes into its arguments; twin.gufunc of a twin with signature= takes out=")
         if self.disabled:
             return self.original(args, kwargs)
-        self.require_whole(options)
         given = self.parameters.bind(args, kwargs).arguments
-        arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
-        version = self._version(given, arrays, options)
+        with self._saying_roles(options):
+            self.require_whole(options)
+            arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
+            version = self._version(given, arrays, options)
         self._require_writable(version.kernel, given)
         return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs), learn)
 
@@ -202,14 +206,21 @@ class Kernels:
     def original(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return self.callee.original(*self.callee.prefix, *args, **{**self.callee.preset, **kwargs})
 
+    @contextmanager
+    def _saying_roles(self, options: Options) -> Iterator[None]:
+        """A refusal says why the call is one of a kernel, where that was read off the body."""
+        try:
+            yield
+        except FlattenError as refusal:
+            read_off = () if options.arrays is not None else self._inferred.items()
+            notes = tuple(Note(f"{name!r} is taken for an array: {why}; arrays=() says that no parameter is one")
+                          for name, why in islice(read_off, 1))
+            raise FlattenError(replace(refusal.diagnostic, notes=refusal.diagnostic.notes + notes)) from None
+
     def require_whole(self, options: Options) -> None:
-        """ValueError for options that speak of lanes."""
-        if options.errors in ("mask", "nan"):
-            raise ValueError(f"errors={options.errors!r}: {self.parameters.name} is a kernel, which runs once on whole "
-                             f"arrays; no element of a result can stand for an exception")
-        if options.dtype == "float32":
-            raise ValueError(f"dtype='float32': {self.parameters.name} is a kernel, which computes in the dtypes of "
-                             f"its arrays; leave dtype= out and pass float32 arrays")
+        """FlattenError for options that kernels do not do."""
+        form: option_effects.Form = "kernel" if options.signature is None else "gufunc"
+        option_effects.require(form, self.callee.function, options, self._settings)
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> bool:
         """Compile what a call with such arguments takes, where that is one of a kernel: arrays, or kinds as "f8[:,:]".
@@ -219,12 +230,13 @@ class Kernels:
         given = [examples[name] for name, _ in pairs]
         if not self.takes(given[:len(args)], dict(list(examples.items())[len(args):]), options):
             return False
-        self.require_whole(options)
         if self.disabled:
             return True
-        bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
-        arrays = {name: _array(name, value) for name, value in bound.items() if _is_array(value)}
-        made = self._version(bound, arrays, options)
+        with self._saying_roles(options):
+            self.require_whole(options)
+            bound = self.parameters.bind(given[:len(args)], dict(list(examples.items())[len(args):])).arguments
+            arrays = {name: _array(name, value) for name, value in bound.items() if _is_array(value)}
+            made = self._version(bound, arrays, options)
         for which in (False, True):  # with and without looking for warnings
             made.compiled.version(which)
         return True
@@ -278,12 +290,12 @@ class Kernels:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
         key = (options.target, tuple(described.items()), layouts, ways.key())
-        found = self._versions.get(key)
+        found = self._versions.get(key) if options.cache else None
         if found is not None and found.kernel.guards.stale() is None:
             return found
         with flattening:
             again = self._versions.get(key)
-            if again is not None and again is not found:
+            if options.cache and again is not None and again is not found:
                 return again
             made = self._versions[key] = self._made(described, arrays, options.target)
             while len(self._versions) > MAX_VERSIONS:
@@ -300,7 +312,7 @@ class Kernels:
         if kinds is None:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
                              f'parameters are, as kinds="f8[:,:],i8"')
-        described = _parsed(kinds, list(self.parameters.names))
+        described = parsed_kinds(kinds, list(self.parameters.names))
         return self._made(described, _examples(described), name)
 
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> Version:
@@ -395,11 +407,11 @@ def _having_kernels(name: str) -> targets.Target:
     return target
 
 
-def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:
+def parsed_kinds(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]:
     """Kinds of a kernel's parameters: "f8[:,:]" an array of two axes, "f8" a number."""
     from pyflat.ir.memory import ArrayArgument
 
-    words = _words(kinds) if isinstance(kinds, str) else list(kinds)
+    words = split_kinds(kinds) if isinstance(kinds, str) else list(kinds)
     if len(words) != len(names):
         raise ValueError(f"kinds={kinds!r}: {len(words)} kinds for {len(names)} parameters ({', '.join(names)})")
     found: dict[str, Argument] = {}
@@ -413,7 +425,7 @@ def _parsed(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argument]
     return found
 
 
-def _words(kinds: str) -> list[str]:
+def split_kinds(kinds: str) -> list[str]:
     """Split at the commas outside of brackets."""
     words, depth = [""], 0
     for letter in kinds:

@@ -80,7 +80,8 @@ class Twin(Generic[P, R_co]):
 
         with making:
             if self._made is None:
-                self._made = Caller(self._callee, self._parameters, compilations(self.original), self._plans)
+                self._made = Caller(self._callee, self._parameters, compilations(self.original), self._plans,
+                                    self.settings)
             return self._made
 
     @property
@@ -352,7 +353,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.runtime import gufuncs
 
         made = self._gufunc
-        if made is None or not made.holds(options):
+        if made is None or not options.cache or not made.holds(options):
             made = self._gufunc = gufuncs.make_gufunc(self, self._caller, options)
         return made
 

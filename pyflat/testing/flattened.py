@@ -10,7 +10,7 @@ from typing import Any
 from pyflat.runtime.decorator import flat_of
 
 
-class NotVerifiableError(Exception):
+class NotVerifiableError(ValueError):
     """Nothing says what some argument is: verify the function by a call of its own."""
 
 
@@ -38,10 +38,6 @@ def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) ->
     if "." in name and "static" not in options and next(iter(inspect.signature(fn).parameters), "") in ("self", "cls"):
         raise NotVerifiableError(f"{name} is a method: verify pyflat.twin(object.{fn.__name__}) on arrays, "
                                  f"or verify(fn, static={{'self': object}})")
-    twin = flat_of(fn)
-    if twin is not None and (arrays := twin.array_parameters()):
-        raise NotVerifiableError(f"{name} is a kernel over arrays ({', '.join(arrays)}): "
-                                 f"{name}.flat.verify(*arrays) compares it on arrays that fit together")
     if isinstance(given.get("static"), tuple):
         given["static"] = _static_values(name, fn, given["static"])
     verify(fn, **given)

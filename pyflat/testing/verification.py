@@ -24,6 +24,7 @@ from pyflat.errors import FlattenError, InternalError
 from pyflat.inspection.verify import DifferenceError
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
 from pyflat.runtime.faults import LaneError
+from pyflat.runtime.kernels import parsed_kinds, split_kinds
 from pyflat.runtime.settings import resolve, settings
 from pyflat.runtime.twins import Twin
 from pyflat.targets.target import verified
@@ -45,6 +46,7 @@ _KINDS: dict[object, str] = {"f8": "f8", "f": "f8", "float": "f8", float: "f8",
                              "i8": "i8", "i": "i8", "int": "i8", int: "i8",
                              "b": "b", "bool": "b", bool: "b",
                              "c16": "c16", "c": "c16", "complex": "c16", complex: "c16"}
+Kinds = Mapping[str, object] | Sequence[object] | None
 LANES = 16
 """The most lanes in one batch that hypothesis draws."""
 SWEPT = 1500
@@ -184,7 +186,7 @@ def _run(fn: Callable[..., Any], args: Sequence[object]) -> _Outcome:
 def verify(
     fn: Callable[..., Any],
     *,
-    kinds: Mapping[str, object] | Sequence[object] | None = None,
+    kinds: Kinds = None,
     examples: int = 200,
     target: str | Sequence[str] | None = None,
     static: Mapping[str, Any] | None = None,
@@ -193,9 +195,11 @@ def verify(
 ) -> None:
     """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target.
 
-    kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name or in order.
-              Default: from the annotations, then from the default values, then float
-    examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values
+    kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name, in order, or as
+              one text "f8,i8". Default: from the annotations, then from the default values, then float; for what the
+              body uses as an array "f8[:]", or "f8[:,:]" where that is refused
+    examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values; how many random calls
+              of a kernel over arrays, all of whose axes have one length
     target    a target or several; None: "numpy" and "numba"
     static    values of arguments that are fixed while flattening
     ulps      how far float results may differ; 0 means bit for bit
@@ -205,13 +209,13 @@ def verify(
     subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
     type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
+    ValueError where the original of a kernel raises for all arrays that were drawn.
     What is refused raises FlattenError before the original has run once.
     """
     import pyflat
 
     fixed = dict(static or {})
     names = _lane_names(fn, fixed)
-    chosen = _settle_kinds(fn, names, kinds)
     parameters = inspect.signature(fn).parameters
     original = functools.partial(_call_named, fn, parameters, names, fixed)
     twins: dict[str, Any] = {}
@@ -221,9 +225,11 @@ def verify(
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")
-    for twin in twins.values():
-        if isinstance(twin, Twin):
-            require_numbers(twin)
+    kernels = [twin for twin in twins.values() if isinstance(twin, Twin)]
+    if kernels and (_has_arrays(kinds) or kernels[0].array_parameters()):
+        _verify_kernels(fn, kernels, names, kinds, fixed, examples)
+        return
+    chosen = _settle_kinds(fn, names, kinds)
     for twin in twins.values():  # what is refused is refused before the original, and what it does, has run
         if isinstance(twin, Twin):
             _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))
@@ -243,12 +249,42 @@ def verify(
         raise _with_trace(found, closer, chosen) from None
 
 
-def require_numbers(twin: Twin[..., Any]) -> None:
-    """ValueError for a kernel over arrays: nothing says which shapes go together."""
-    arrays = twin.array_parameters()
-    if arrays:
-        raise ValueError(f"{twin.__name__} is a kernel over arrays ({', '.join(arrays)}), and verify draws numbers: "
-                         f"pyflat.twin(f).verify(*arrays) compares it on arrays that fit together")
+def _has_arrays(kinds: Kinds) -> bool:
+    """Whether they name arrays."""
+    return any("[" in str(kind) for kind in (kinds.values() if isinstance(kinds, Mapping) else kinds or ()))
+
+
+def _verify_kernels(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], names: Sequence[str], kinds: Kinds,
+                    fixed: Mapping[str, Any], examples: int) -> None:
+    from pyflat.testing.kernels import verify_kernel, verify_unsaid
+
+    arrays = twins[0].array_parameters()
+    if kinds is None:
+        numbers = [name for name in names if name not in arrays]
+        settled = dict(zip(numbers, _settle_kinds(fn, numbers, None), strict=True))
+        verify_unsaid(fn, twins, {name: settled.get(name, "") for name in names}, fixed, examples)
+        return
+    given = _by_name(names, kinds)
+    for name in names:
+        if name not in given or name in arrays and "[" not in str(given[name]):
+            raise TypeError(f"verify: kinds={kinds!r} has no kind for {name!r}, "
+                            + ("an array of a kernel, as 'f8[:]'" if name in arrays else "as 'f8'"))
+    chosen = {name: str(_KINDS.get(kind, kind)) for name, kind in given.items()}
+    parsed_kinds(list(chosen.values()), list(chosen))
+    verify_kernel(fn, twins, chosen, fixed, examples)
+
+
+def _by_name(names: Sequence[str], kinds: Any) -> dict[str, Any]:
+    """The kinds of these parameters. TypeError where they are not as many."""
+    if isinstance(kinds, Mapping):
+        unknown = [name for name in kinds if name not in names]
+        if unknown:
+            raise TypeError(f"verify: kinds= names {unknown[0]!r}, which is not a lane argument")
+        return dict(kinds)
+    listed = split_kinds(kinds) if isinstance(kinds, str) else list(kinds)
+    if len(listed) != len(names):
+        raise TypeError(f"verify: kinds={kinds!r}: {len(listed)} kinds for {len(names)} arguments ({', '.join(names)})")
+    return dict(zip(names, listed, strict=True))
 
 
 Row = tuple[Any, ...]
@@ -341,7 +377,7 @@ def _lane_names(fn: Callable[..., Any], fixed: Mapping[str, Any]) -> list[str]:
 
 
 def _settle_kinds(
-    fn: Callable[..., Any], names: Sequence[str], kinds: Mapping[str, object] | Sequence[object] | None
+    fn: Callable[..., Any], names: Sequence[str], kinds: Kinds
 ) -> list[str]:
     parameters = inspect.signature(fn).parameters
     wanted: dict[str, object] = {}
@@ -350,13 +386,8 @@ def _settle_kinds(
         annotated = parameter.annotation if isinstance(parameter.annotation, str | type) else None
         wanted[name] = annotated if annotated in _KINDS else type(parameter.default)
         wanted[name] = wanted[name] if wanted[name] in _KINDS else "f8"
-    if isinstance(kinds, Mapping):
-        unknown = [name for name in kinds if name not in names]
-        if unknown:
-            raise TypeError(f"verify: kinds= names {unknown[0]!r}, which is not a lane argument")
-        wanted.update(kinds)
-    elif kinds is not None:
-        wanted = dict(zip(names, kinds, strict=True))
+    if kinds is not None:
+        wanted.update(_by_name(names, kinds))
     for name, kind in wanted.items():
         if kind not in _KINDS:
             raise TypeError(f"verify: the kind of {name!r} is {kind!r}; use 'f8', 'i8', 'b' or 'c16'")

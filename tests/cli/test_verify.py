@@ -81,3 +81,32 @@ def test_prove(pyflat_command):
     code, out, _ = pyflat_command("prove", "kernels:printing")
     assert code == 4
     assert out.startswith("printing: outside the provable part, because the function is refused: ")
+
+
+ARRAYS = '''
+import pyflat
+
+@pyflat.flatten
+def total(a):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+def picked(a, indices):
+    return a[indices[0]]
+'''
+
+
+def test_a_kernel_is_compared_or_the_status_is_not_0(tmp_path, pyflat_command):
+    (tmp_path / "arrays.py").write_text(ARRAYS)
+    code, out, _ = pyflat_command("verify", "arrays.py:total", "--examples", "10")
+    assert (code, out) == (0, "total: agrees with its original on numpy and numba\n")
+    code, out, _ = pyflat_command("verify", "arrays.py:picked", "--examples", "10")
+    assert code == 4
+    assert out.startswith("picked: skipped: picked raises an exception for all arrays that were drawn")
+    code, out, _ = pyflat_command("verify", "arrays.py:picked", "--examples", "10", "--kinds", "f8[:],i8[:]")
+    assert (code, out) == (0, "picked: agrees with its original on numpy and numba\n")
+    code, out, err = pyflat_command("verify", "arrays.py:picked", "--kinds", "f8[:]")
+    assert (code, out) == (2, "")
+    assert "1 kinds for 2 arguments (a, indices)" in err

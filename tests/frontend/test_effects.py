@@ -532,3 +532,51 @@ def test_a_constant_beside_a_counter_is_watched():
             assert twin(3.0) == 15.0
         finally:
             STATS["scale"] = 2.0
+
+
+def large(x):
+    buffer = np.zeros(2000)
+    buffer[5] = x
+    return buffer[5]
+
+
+def large_in_place(x):
+    buffer = np.zeros(2000)
+    buffer += x
+    return buffer[5]
+
+
+def of_another_dtype(x):
+    buffer = np.zeros(3, "f4")
+    buffer[0] = x
+    return buffer[0]
+
+
+TABLE = np.zeros(3)
+
+
+def captured(x):
+    TABLE[0] = x
+    return x
+
+
+@pytest.mark.parametrize(("fn", "code", "message"), [
+    (large, "flatten/too-large", "an item of an array of 2,000 elements is written"),
+    (large_in_place, "flatten/too-large", "changes an array of 2,000 elements in place"),
+    (of_another_dtype, "flatten/effect", "an item of an array of dtype float32 is written"),
+    (captured, "flatten/effect", "an item of an array that is not made in the function is written")])
+def test_a_written_array_is_called_what_it_is(fn, code, message):
+    with pytest.raises(pyflat.FlattenError, match=message) as refused:
+        pyflat.twin(fn)(np.ones(2))
+    assert refused.value.code == code
+
+
+def test_an_array_argument_of_a_graph_is_called_what_it_is():
+    from pyflat.inspection import dataflow
+
+    def written(a, x):
+        a[0] = x
+        return x
+
+    with pytest.raises(pyflat.FlattenError, match="an array that is not made in the function"):
+        dataflow.lower(written, [np.zeros(3), 1.0])

@@ -347,3 +347,29 @@ def test_the_command_in_a_process_of_its_own(folder):
     command = [sys.executable, "-m", "pyflat", "survey", "surveyed.library", "--limit", "2"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANG, check=True)
     assert done.stdout.startswith("surveyed.library\n  clamp  flattens") and done.stderr == ""
+
+
+JOINED = '''
+import numpy as np
+
+def _first(a):
+    return a[0] if isinstance(a, np.ndarray) else a
+
+def _twice(a):
+    return np.concatenate((a, a)) if isinstance(a, np.ndarray) else a
+
+def first(x, y):
+    return _first(x) + y
+
+def twice(x, y):
+    return _twice(x) + y
+'''
+
+
+def test_a_call_with_arrays_that_is_refused_is_no_function_that_flattens(tmp_path, monkeypatch):
+    (tmp_path / "joined.py").write_text(JOINED)
+    monkeypatch.chdir(tmp_path)
+    rows = {row.function: row for row in surveys.survey("joined.py").rows}
+    assert rows["first"].verdict == "flattens"
+    assert rows["first"].kinds == {"x": "array", "y": "float"}
+    assert (rows["twice"].verdict, rows["twice"].code) == ("refused", "flatten/not-yet")

@@ -81,6 +81,11 @@ class Kept(Ramp):
         return 2 * self(x)
 
 
+class NoFee(enum.Enum):
+    def half(self, x: float):
+        return self.value * x / 2.0
+
+
 class Fee(enum.Enum):
     LOW = 1
     HIGH = 3
@@ -171,6 +176,7 @@ def test_methods_that_are_no_functions_of_numbers_are_skipped(found):
         "Asked.twice": "a method of an object that cannot be made of numbers",
         "Base.shape": "a method of an object that cannot be made of numbers",
         "Problem.cost": "a method of an object that cannot be made of numbers",
+        "NoFee.half": "a method of an object that cannot be made of numbers",
     }
 
 

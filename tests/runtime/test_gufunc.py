@@ -246,7 +246,7 @@ def test_what_else_is_refused():
         _ = pyflat.twin(mean).gufunc
     with pytest.raises(ValueError, match="2 inputs and 1 outputs, and mean_flat the parameters a"):
         _ = pyflat.twin(mean, signature="(n),(n)->()").gufunc
-    with pytest.raises(ValueError, match="errors='nan': mean_flat is a kernel"):
+    with pytest.raises(pyflat.FlattenError, match="errors='nan' does not go with mean, a kernel"):
         _ = pyflat.twin(mean, signature="(n)->()", errors="nan").gufunc
 
 

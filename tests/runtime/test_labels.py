@@ -341,3 +341,15 @@ def test_threads_and_many_lanes():
     for thread in threads:
         thread.join()
     assert found == [True] * 4
+
+
+def of_many_lengths(k):
+    return "x" * (10_000_000 if k == 3 else 1)
+
+
+def test_one_long_string_among_many_names_the_options():
+    lanes = np.arange(1_000_000) % 1000
+    with pytest.raises(MemoryError, match='1,000,000 strings in an array of <U10000000 .*results="string" and "codes"'):
+        pyflat.twin(of_many_lengths)(lanes)
+    found = pyflat.twin(of_many_lengths, results="string")(lanes[:5])
+    assert [len(text) for text in found.tolist()] == [1, 1, 1, 10_000_000, 1]

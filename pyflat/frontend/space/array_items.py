@@ -253,8 +253,8 @@ def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: 
             s.split(owner, lambda v: store(s, v, subscript, value, node))
             return
         case Static():
-            raise s.refuse("flatten/effect", "an item of a captured array is written", node,
-                           help="make a copy in the function: w = np.array(TABLE)")
+            raise arrays.not_written(s, owner, node, "an item of {} is written",
+                                     "make a copy in the function: w = np.array(TABLE)")
     assert isinstance(owner, Array)
     if isinstance(subscript, Slice) and subscript.start is not None:
         raise s.refuse("flatten/not-yet", "a slice of an array is written at a lane index", node,

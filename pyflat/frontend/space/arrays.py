@@ -13,6 +13,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.space import scalars
 from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state import heap
@@ -156,6 +157,21 @@ def _check(s: Evaluator, value: np.ndarray[Any, Any], node: cst.CSTNode | None) 
     if value.size > MAX_LENGTH:
         raise s.refuse("flatten/too-large", f"an array of {value.size} elements is taken apart into lanes", node,
                        help=f"up to {MAX_LENGTH} elements; larger arrays can be indexed, or given to np.interp")
+
+
+def not_written(s: Evaluator, value: Abstract, node: cst.CSTNode, what: str, help: str) -> FlattenError:
+    """The refusal of a write to an array whose elements are no lanes: a large one, one of another dtype, or one that is
+    not made in the function. `what` says what happens to {}."""
+    found = value.value if isinstance(value, Static) else None
+    if isinstance(found, np.ndarray) and found.size > MAX_LENGTH:
+        return s.refuse("flatten/too-large", what.format(f"an array of {found.size:,} elements"), node,
+                        why=f"a lane has every element of an array that it writes: {MAX_LENGTH} at most",
+                        help="use a smaller array, or pass it as an argument: functions over arrays are kernels")
+    if isinstance(found, np.ndarray) and found.dtype not in _KINDS:
+        return s.refuse("flatten/effect", what.format(f"an array of dtype {found.dtype}"), node,
+                        why="the elements of an array that is written are lanes, of float64, int64 or bool",
+                        help="use an array of float64, int64 or bool")
+    return s.refuse("flatten/effect", what.format("an array that is not made in the function"), node, help=help)
 
 
 def as_grid(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Grid:

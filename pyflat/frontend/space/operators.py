@@ -290,8 +290,8 @@ def in_place(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cs
     if isinstance(old, View):
         return whole_arrays.in_place(s, opcode, old, value, node)
     if not isinstance(old, Array):
-        raise s.refuse("flatten/effect", "an augmented assignment changes a captured array in place", node,
-                       help="write x = x + y, or make a copy first")
+        raise arrays.not_written(s, old, node, "an augmented assignment changes {} in place",
+                                 "write x = x + y, or make a copy first")
     if opcode == "matmul":
         raise s.refuse("flatten/not-yet", "@= on an array", node, help="write x = x @ y")
     result = binary_arrays(s, opcode, old, value, node)

@@ -17,14 +17,17 @@ import inspect
 import linecache
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyflat.errors import FlattenError, Span
+from pyflat.frontend.kernels import Argument, specialise_kernel
+from pyflat.frontend.roles import array_parameters
 from pyflat.inspection.alarm import TimeUp
 from pyflat.inspection.prove import prove_shapes
 from pyflat.inspection.survey.find import NO_OBJECT, Found
+from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 from pyflat.runtime.compiled import flatten
@@ -52,7 +55,7 @@ class Row:
     """What the survey says about one function, or about a module that cannot be imported.
 
     verdict    "flattens", "refused", "skipped", "timeout", "import-failed" or "bug"
-    kinds      how lane parameters were taken, by name: "float", "int", "bool" or "complex"
+    kinds      how parameters were taken, by name: "float", "int", "bool" or "complex" lanes, or "array" of a kernel
     fixed      static parameters and the value each was tried with, as text
     static     the parameters to name in static=, which are lanes otherwise
     loop       a loop stays a loop
@@ -111,13 +114,16 @@ def _try(found: Found, row: Row, prove: float | None) -> None:
     refusals: list[FlattenError] = []
     for static, shapes in _variants(found, first_shapes(found), refusals):
         try:
-            done = flatten(found.function, shapes, resolve())
+            done = flatten(found.function, shapes, resolve(), engine=True)
         except FlattenError as error:
             refusals.append(error)
             continue
         _flattens(row, shapes, static, done.spec.rolled is not None)
         if not _numbers(done.spec.result):
             row.verdict, row.message = "skipped", "returns no number"
+            return
+        if arrays := [name for name in array_parameters(found.function) if isinstance(shapes.get(name), Leaf)]:
+            _as_kernel(row, found, shapes, arrays)
             return
         _other_choices(row, found, shapes)
         if prove is not None:
@@ -133,6 +139,23 @@ def _try(found: Found, row: Row, prove: float | None) -> None:
             row.construct, row.at = "", f"{row.file}:{row.line}"
     else:
         row.verdict, row.message = "skipped", no_kernel(refusals[0])
+
+
+def _as_kernel(row: Row, found: Found, shapes: Shapes, arrays: Collection[str]) -> None:
+    """A call with arrays for these parameters is one of a kernel: with one axis, or two."""
+    refusals: list[FlattenError] = []
+    for rank in (1, 2):
+        given: dict[str, Argument] = {
+            name: ArrayArgument("f8", rank, number) if name in arrays else shape
+            for number, (name, shape) in enumerate(shapes.items()) if isinstance(shape, Leaf | Fixed)}
+        try:
+            specialise_kernel(found.function, given)
+        except FlattenError as error:
+            refusals.append(error)
+        else:
+            row.kinds.update(dict.fromkeys(arrays, f"array of {rank} axes" if rank > 1 else "array"))
+            return
+    describe(row, refusals[0])
 
 
 def _is_made(found: Found) -> bool:

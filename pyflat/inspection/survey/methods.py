@@ -50,9 +50,9 @@ def behind(member: Any) -> tuple[Any, str]:
 
 
 def constructor(owner: type) -> list[inspect.Parameter] | None:
-    """The parameters of which an object is made; None where Python does not say."""
+    """The parameters of which an object is made; None where Python does not say, or an enum has no members."""
     if issubclass(owner, enum.Enum):
-        return [inspect.Parameter(MEMBER, inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+        return None if not tuple(owner) else [inspect.Parameter(MEMBER, inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     try:
         found = list(inspect.signature(owner).parameters.values())
     except (ValueError, TypeError):

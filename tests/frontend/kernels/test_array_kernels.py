@@ -185,7 +185,7 @@ def test_other_arrays_are_a_type_error_that_names_the_argument(bad):
 
 @pytest.mark.parametrize("errors", ["mask", "nan"])
 def test_a_kernel_has_no_failing_lanes(errors):
-    with pytest.raises(ValueError, match="runs once on whole arrays"):
+    with pytest.raises(pyflat.FlattenError, match="runs once on whole arrays"):
         pyflat.twin(scaled, errors=errors)(np.zeros(3), 2.0)
 
 
@@ -195,3 +195,35 @@ def test_a_text_of_a_kernel_is_shown():
     twin(np.ones(3), 2.0)
     assert "def scaled" in twin.source
     assert "load" in twin.show(target="numba")
+
+
+def joined(a, b):
+    return np.concatenate((a, b))
+
+
+def of_numbers(x, y):
+    return np.concatenate(([x], [y]))[0] - y
+
+
+def digits(number, fmt="%.1f"):
+    text = fmt % number
+    return text if number[0] == "0" else text + "0"
+
+
+def test_what_concatenate_joins_are_arrays():
+    assert set(pyflat.twin(joined).roles.values()) == {"array"}
+    with pytest.raises(pyflat.FlattenError, match=r"np.concatenate of arrays of a kernel(.|\n)*c\[len\(a\):\] = b"):
+        pyflat.twin(joined)(np.ones(2), np.ones(3))
+    assert pyflat.twin(of_numbers)(np.array([1.0, 2.0]), 0.5).tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("options", [{}, {"errors": "mask"}, {"errors": "nan"}])
+@pytest.mark.parametrize("use", [lambda twin: twin(np.ones(2)), lambda twin: twin.compile("f8[:]")])
+def test_a_refused_kernel_says_why_it_is_one(options, use):
+    with pytest.raises(pyflat.FlattenError) as refused:
+        use(pyflat.twin(digits, **options))
+    assert refused.value.diagnostic.notes[-1].message == (
+        "'number' is taken for an array: it is subscripted; arrays=() says that no parameter is one")
+    with pytest.raises(pyflat.FlattenError) as said:
+        pyflat.twin(digits, arrays="number", **options)(np.ones(2))
+    assert not said.value.diagnostic.notes

@@ -1,0 +1,144 @@
+"""What each option does to each form of a twin: lanes, a kernel over arrays, a generalised ufunc (`signature=`).
+
+`effect` says it for one option and target; what a form does not do is refused by `require`, from the same table, which
+docs/reference/options.md shows. An option that says what a call gives is refused wherever it was set. One that says
+only how it is computed is refused where it is written at the function; a block or default that sets it leaves kernels
+as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from types import FunctionType
+from typing import Any, Literal, NamedTuple
+from weakref import WeakSet
+
+from pyflat.errors import Span, refuse
+from pyflat.frontend.notices import PerformanceWarning, warn
+from pyflat.runtime.settings import Options, Settings
+from pyflat.targets import target as targets
+from pyflat.targets.target import Target
+
+Form = Literal["lanes", "kernel", "gufunc"]
+FORMS: tuple[Form, ...] = ("lanes", "kernel", "gufunc")
+How = Literal["works", "refused", "refused by need", "refused at the function", "warns at the function", "no effect"]
+"""By need: while flattening, where the function has what the option speaks of."""
+
+
+class Effect(NamedTuple):
+    """What becomes of an option. `values` are those that this is said of, and the others work; (): all that ask for
+    something."""
+
+    how: How
+    why: str = ""
+    values: tuple[Any, ...] = ()
+    code: str = "flatten/option"
+
+    def holds(self, value: Any, default: Any) -> bool:
+        return value in self.values if self.values else value not in (default, ())
+
+
+WORKS = Effect("works")
+_LOOPS = Effect("refused at the function",
+                "a kernel keeps its loops, but for those of at most 16 iterations with known bounds")
+_RESULTS = Effect("no effect", "a kernel returns what its original returns, and no labels")
+_WHOLE: dict[str, tuple[Effect, ...]] = {
+    "core_dims": (Effect("refused at the function", "a kernel has core dimensions with signature= only"),),
+    "loops": (_LOOPS,),
+    "max_unroll": (_LOOPS,),
+    "max_trips": (Effect("refused", "a kernel has no lanes, and its loops run as long as those of its original"),),
+    "errors": (Effect("refused", "a kernel runs once on whole arrays, and no element of a result can stand for an "
+                                 "exception", ("mask", "nan")),
+               Effect("refused at the function", "a kernel raises what its original raises", ("unchecked",))),
+    "math": (Effect("refused at the function", "a kernel has the digits of its original", ("fast",),
+                    "flatten/not-yet"),),
+    "dtype": (Effect("refused", "a kernel computes in the dtypes of its arrays: pass float32 arrays", ("float32",)),
+              Effect("no effect", "a kernel computes in the dtypes of its arrays", ("input",))),
+    "parallel": (Effect("warns at the function", "a kernel runs on one core; its results are the same", (True,)),),
+    "strict_fold": (Effect("refused at the function", "what is left of a kernel is not looked into"),),
+    "whitelist": (Effect("refused", "a kernel keeps no calls"),),
+    "results": (_RESULTS,),
+    "none": (_RESULTS,),
+}
+"""What kernels make of options, alone and as generalised ufuncs."""
+_GUFUNC: dict[str, tuple[Effect, ...]] = {
+    **_WHOLE, "core_dims": (WORKS,),
+    "arrays": (Effect("no effect", "signature= says which operands have dimensions"),),
+}
+_LANES: dict[str, tuple[Effect, ...]] = {
+    "core_dims": (Effect("refused at the function", "there are core dimensions with signature= only"),),
+}
+
+
+def effects(option: str, form: Form, target: Target) -> tuple[Effect, ...]:
+    """What an option does in a form of twin on a target: for some of its values each, in order."""
+    if option == "fast_math":
+        return (Effect("refused", 'math="fast" is what allows other last digits', (True,), "flatten/not-yet"),)
+    if form == "lanes":
+        return _lacking(option, target) or _LANES.get(option, (WORKS,))
+    if target.kernels is None:
+        return _no_kernels(target)
+    return (_WHOLE if form == "kernel" else _GUFUNC).get(option) or _LANES.get(option, (WORKS,))
+
+
+def _no_kernels(target: Target) -> tuple[Effect, ...]:
+    return (Effect("refused", f"the target {target.name!r} has no kernels", code="flatten/not-yet"),)
+
+
+def _lacking(option: str, target: Target) -> tuple[Effect, ...]:
+    """What lanes do with an option that the record of their target does not have."""
+    about = f"the target {target.name!r}"
+    match option:
+        case "arrays" | "signature" if target.kernels is None:
+            return _no_kernels(target)
+        case "max_trips" if not target.max_trips:
+            return (Effect("refused", f"{about} does not count iterations"),)
+        case "loops" if target.structured:
+            return (Effect("refused at the function", f"{about} keeps every loop over a range", ("unroll",)),)
+        case "max_unroll" if target.structured:
+            return (Effect("refused at the function", f"{about} keeps every loop over a range"),)
+        case "whitelist" if target.structured:
+            return (Effect("refused", f"{about} keeps no calls"),)
+        case "whitelist" if target.kept_calls == "refused":
+            return (Effect("refused by need", f"{about} makes no opaque calls", (), "flatten/call-not-runnable"),)
+        case "dtype" if not target.float32:
+            return (Effect("refused by need", f"{about} has numbers of a format of its own", ("float32", "input"),
+                           "flatten/target-dtype"),)
+        case "parallel" if not target.parallel:
+            return (Effect("warns at the function", f"{about} does not run on threads of this process", (True,)),)
+        case "math" if target.fast is None and target.contracts is None:
+            return (Effect("refused at the function", f"{about} has no faster functions", ("fast",)),)
+        case "strict_fold" if target.structured:
+            return (Effect("refused at the function", f"what is left on {about} is not looked into"),)
+    return ()
+
+
+_DEFAULTS = {f.name: f.default for f in fields(Options)}
+
+
+def require(form: Form, function: FunctionType, options: Options, settings: Settings) -> None:
+    """Raises FlattenError for an option that this form of twin does not do. `settings` are those that are written at
+    the function."""
+    target, written = targets.of(options.target), dict(settings)
+    for name, default in _DEFAULTS.items():
+        value = getattr(options, name)
+        if value == default or name == "target" or form != "lanes" and target.kernels is None and name != "signature":
+            continue
+        for effect in effects(name, form, target):
+            if effect.holds(value, default) and (effect.how == "refused" or name in written):
+                where = f"on the target {target.name!r}" if form == "lanes" else "a kernel over arrays"
+                _tell(effect, f"{name}={value!r}", f"{function.__name__}, {where}", f"{name}={default!r}", function)
+
+
+def _tell(effect: Effect, said: str, where: str, default: str, function: FunctionType) -> None:
+    if effect.how in ("refused", "refused at the function"):
+        code = function.__code__
+        raise refuse(effect.code, f"{said} does not go with {where}",
+                     Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0), why=effect.why,
+                     help=f"leave it out; where a block or a default sets it, write {default} at the function")
+    if effect.how == "warns at the function" and function not in _told:
+        _told.add(function)
+        warn(f"{function.__name__}: {said}: {effect.why}", PerformanceWarning)
+
+
+_told: WeakSet[FunctionType] = WeakSet()
