@@ -36,7 +36,7 @@ def test_the_page_of_versions_names_them():
 
 
 def test_continuous_integration_runs_them():
-    assert re.findall(r"^for version in (.*); do$", (ROOT / ".ci" / "pythons").read_text(), re.M) == [" ".join(TESTED)]
+    assert re.findall(r"^for version in (.*); do$", (ROOT / ".ci" / "pythons").read_text(), re.MULTILINE) == [" ".join(TESTED)]
 
 
 def test_this_python_is_tested():
