@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test check lint fuzz mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo test slow pythons lowest check lint fuzz mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +27,17 @@ $(READY): pyproject.toml
 demo: $(READY)  ## flatten real functions, check and time them, render out/scene.png
 	"$(PY)" examples/demo.py
 
-test: $(READY)  ## the tests
-	"$(PY)" -m pytest $(PYTEST_ARGS)
+test: $(READY)  ## the tests, without those that are marked slow
+	"$(PY)" -m pytest $(PYTEST_ARGS) -m 'not slow'
+
+slow: $(READY)  ## the tests that are marked slow: more random programs, installing, memory
+	"$(PY)" -m pytest $(PYTEST_ARGS) -m slow
+
+pythons: $(READY)  ## the tests of what a version of Python changes, on each of 3.11, 3.12 and 3.13 that is here
+	.ci/pythons
+
+lowest: $(READY)  ## the same tests with the lowest versions that pyproject.toml allows
+	.ci/pythons lowest
 
 check: lint test  ## ruff, mypy --strict, import contracts and the tests
 

@@ -37,7 +37,8 @@ NAMES = {
     "Making twins": ("flatten", "twin", "Flattened"),
     "Options": ("options", "set_defaults"),
     "Elements that fail": ("Faults", "Failure", "LaneError", "TripLimitError"),
-    "Refusals, warnings and bugs": ("FlattenError", "LaneWarning", "PerformanceWarning", "InternalError"),
+    "Refusals, warnings and bugs": ("FlattenError", "LaneWarning", "PerformanceWarning", "VersionWarning",
+                                    "InternalError"),
 }
 ELSEWHERE = {"Twin": "twin.md", "Options": "options.md"}
 

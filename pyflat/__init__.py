@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyflat.errors import FlattenError, InternalError
-    from pyflat.frontend.notices import LaneWarning, PerformanceWarning
+    from pyflat.frontend.notices import LaneWarning, PerformanceWarning, VersionWarning
     from pyflat.runtime.decorator import Flattened, flatten, twin
     from pyflat.runtime.faults import Failure, Faults, LaneError, TripLimitError
     from pyflat.runtime.settings import Options, options, set_defaults
@@ -40,6 +40,7 @@ __all__ = [
     "PerformanceWarning",
     "TripLimitError",
     "Twin",
+    "VersionWarning",
     "flatten",
     "options",
     "set_defaults",
@@ -51,7 +52,7 @@ _HOME = {
     "InternalError": "errors", "LaneError": "runtime.faults", "Options": "runtime.settings",
     "LaneWarning": "frontend.notices", "PerformanceWarning": "frontend.notices", "TripLimitError": "runtime.faults",
     "Twin": "runtime.twins", "flatten": "runtime.decorator", "options": "runtime.settings",
-    "set_defaults": "runtime.settings", "twin": "runtime.decorator",
+    "VersionWarning": "frontend.notices", "set_defaults": "runtime.settings", "twin": "runtime.decorator",
 }
 
 

@@ -25,6 +25,16 @@ def _no_limits_of_time(monkeypatch):
     monkeypatch.setattr(replay, "MAX_SECONDS", HANG)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of a test marked `turns(n)`, all but each n-th case are slow. Where it has two lists of cases, functions and
+    targets, each function has its turn on one target after the other."""
+    for item in items:
+        turns = item.get_closest_marker("turns")
+        if turns is not None and sum(item.callspec.indices.values()) % turns.args[0]:
+            item.add_marker(pytest.mark.slow)
+
+
 @functools.cache
 def blas_adds_in_chains() -> bool:
     """Whether this machine's BLAS multiplies small matrices and vectors in an order that is known. OpenBLAS has kernels

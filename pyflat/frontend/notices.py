@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import platform
 import warnings
+from functools import cache
 
 from pyflat.errors import PACKAGE
+from pyflat.functions.python_versions import is_tested
 
 PLAN_FILE = "<plan of a twin>"
 """What tracebacks call the file of a plan (`pyflat.runtime.plans`)."""
@@ -18,6 +21,19 @@ class PerformanceWarning(UserWarning):
 
 class LaneWarning(UserWarning):
     """An expression has two readings, one for each lane and one for whole arrays; a twin has the first."""
+
+
+class VersionWarning(UserWarning):
+    """Functions are flattened on a Python that pyflat is not tested on."""
+
+
+@cache
+def warn_of_an_untested_python() -> None:
+    """Once in a process, where the tests do not run on this Python, which may compute something otherwise."""
+    if not is_tested():
+        name = f"{platform.python_implementation()} {platform.python_version()}"
+        warn(f"pyflat is not tested on {name}: compare twins with their originals, with pyflat.testing.verify",
+             VersionWarning)
 
 
 def warn(text: str, category: type[Warning]) -> None:

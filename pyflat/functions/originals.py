@@ -18,6 +18,7 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -55,8 +56,41 @@ def original(module: str, name: str) -> Any:
 
 def replacements() -> dict[tuple[str, str], Any]:
     """What stands in the place of functions, by module and name."""
-    return {(module, name): value for module in _MODULES if module in sys.modules
-            for name, value in _exported(sys.modules[module]) if not _is_own(module, name, value)}
+    return {(label, name): value for label in _MODULES if (module := sys.modules.get(label)) is not None
+            for name, value in _replaced(label, module).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A module as it was looked at: what was bound in it then, and what of that stood in the place of functions."""
+
+    module: types.ModuleType
+    bound: dict[str, Any]
+    replaced: dict[str, Any]
+
+    def holds(self, module: types.ModuleType) -> bool:
+        """Whether the module is bound as it was. Without a call of what may be replaced."""
+        now = module.__dict__
+        if module is not self.module or now.keys() != self.bound.keys():
+            return False
+        for name, value in self.bound.items():  # noqa: SIM110 - all() may be another function
+            if now.get(name) is not value:
+                return False
+        return True
+
+
+_seen: dict[str, _Seen] = {}
+
+
+def _replaced(label: str, module: types.ModuleType) -> dict[str, Any]:
+    """What stands in the place of functions of one module; looked for where the module has changed, as this is asked
+    before each flattening."""
+    seen = _seen.get(label)
+    if seen is None or not seen.holds(module):
+        bound = {**module.__dict__}
+        found = {name: value for name, value in _exported(module) if not _is_own(label, name, value)}
+        seen = _seen[label] = _Seen(module, bound, found)
+    return seen.replaced
 
 
 def replaced_builtin() -> str | None:
@@ -113,11 +147,12 @@ def _sought(module: str, name: str) -> Any:
 
 def keep_own() -> None:
     """What a program replaces from now on is not replaced for pyflat: its modules read copies of those that they
-    compute with. Modules that are not imported yet are, if anything was replaced already."""
-    if replacements():
+    compute with. Modules that are not imported yet are, if anything was replaced already; while a builtin is, nothing
+    can be imported with its own, and nothing is flattened either."""
+    if replacements() and not replaced_builtin():
         _import_all()
     for label, module in list(sys.modules.items()):
-        for name, home in _READ.items() if _root(label) == "pyflat" else ():
+        for name, home in _READ.items() if label[:7] in ("pyflat", "pyflat.") else ():
             if vars(module).get(name) is sys.modules.get(home, module):
                 setattr(module, name, _own_copy(home))
 

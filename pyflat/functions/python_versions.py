@@ -11,6 +11,9 @@ from typing import Literal
 
 NormName = Literal["3.10", "3.12"]
 
+TESTED = ((3, 11), (3, 12), (3, 13))
+"""The versions of CPython that the tests run on."""
+
 GAMMA = ((3, 11), (3, 12), (3, 13))
 """Of CPython, with the gamma and lgamma of `gamma_check`."""
 
@@ -18,6 +21,11 @@ GAMMA = ((3, 11), (3, 12), (3, 13))
 def is_cpython(*versions: tuple[int, int]) -> bool:
     """Whether this is CPython of one of these versions."""
     return sys.implementation.name == "cpython" and sys.version_info[:2] in versions
+
+
+def is_tested() -> bool:
+    """Whether the tests run on this Python."""
+    return is_cpython(*TESTED)
 
 
 def sum_is_compensated() -> bool:

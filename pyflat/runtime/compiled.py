@@ -28,6 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.errors import FlattenError, InternalError, refuse
+from pyflat.frontend.notices import warn_of_an_untested_python
 from pyflat.functions import locks, ways
 from pyflat.functions.originals import keep_own, replaced_builtin
 from pyflat.ir.formats import F4
@@ -196,11 +197,12 @@ def load_frontend() -> None:
     """Import what flattens, which has the functions of Python's modules as keys, and not what was put in their places.
     Raises FlattenError where builtins that it calls were replaced."""
     keep_own()
-    importlib.import_module("pyflat.frontend.specialise")
     if name := replaced_builtin():
         raise refuse("flatten/unknown-call", f"builtins.{name} is no longer Python's own",
                      why="pyflat computes with it itself",
                      help="flatten before it is replaced, or define the name in your own module")
+    importlib.import_module("pyflat.frontend.specialise")
+    warn_of_an_untested_python()
 
 
 def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Options, *, engine: bool = False,

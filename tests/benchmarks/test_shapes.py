@@ -43,12 +43,14 @@ def _check(name, size, folder, **options):
     return refused is None
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("size", [10, 100])
 def test_small_programs_are_right(name, size, tmp_path):
     assert _check(name, size, tmp_path)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", SHAPES)
 def test_large_programs_are_right(name, tmp_path):
     assert _check(name, 1_000, tmp_path) is (name not in LIMITS)

@@ -10,6 +10,7 @@ from tests.generator.complex_programs import generate_complex
 BATCH = 20
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("first", range(0, 100, BATCH))
 def test_random_complex_programs(first: int) -> None:
     refused = 0

@@ -24,6 +24,7 @@ def test_there_are_ninety_nine_which_all_flatten():
     assert len(EXERCISES) == 99
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("name", EXERCISES)
 def test_every_lane_is_the_originals(name, target):

@@ -16,6 +16,7 @@ BATCH = 20
 PROGRAMS = 120
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_random_programs_compute_the_same_in_float32_everywhere(first: int) -> None:
     refused = 0
@@ -27,6 +28,7 @@ def test_random_programs_compute_the_same_in_float32_everywhere(first: int) -> N
     assert refused <= 5
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("first", range(0, 40, BATCH))
 def test_random_arrays_compute_the_same_in_float32_everywhere(first: int) -> None:
     for seed in range(first, first + BATCH):

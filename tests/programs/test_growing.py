@@ -11,6 +11,7 @@ PROGRAMS = 8
 MEANT = {"", None, "flatten/list-mutation", "flatten/mixed-join", "flatten/too-large"}
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_lists(seed: int) -> None:
     program = generate_growing(seed)

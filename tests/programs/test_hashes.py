@@ -10,6 +10,7 @@ from tests.generator.hashes import generate_hashes
 BATCH = 10
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("first", range(0, 60, BATCH))
 def test_random_hashes(first: int) -> None:
     refused = 0

@@ -174,6 +174,7 @@ def rewritten(source: str, name: str, seed: int) -> str:
     return ast.unparse(ast.fix_missing_locations(changed)) + "\n"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", REWRITES)
 def test_the_same_program_in_other_words(name: str) -> None:
     compared = 0

@@ -17,6 +17,7 @@ PROGRAMS = 40
 BATCH = 10
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_programs_in_another_spelling_do_what_their_originals_do(first: int) -> None:
     for seed in range(first, first + BATCH):
@@ -31,7 +32,7 @@ def test_programs_in_another_spelling_do_what_their_originals_do(first: int) -> 
 
 
 def test_the_generator_uses_every_spelling() -> None:
-    text = "".join(respelled(generate(seed).source, Random(seed)) for seed in range(60))
+    text = "".join(respelled(generate(seed).source, Random(seed)) for seed in (0, 20, 32, 41, 48))
     for each in ("\f", "\r\n", "\t", "\\\n", ";", "if(", "return(", ")else(", "not(", ")in(", "for(", ")or(", "ａ", "ｘ",
                  "lambda ", "#at the end", "#\f far", "while(", "elif("):
         assert each in text, each

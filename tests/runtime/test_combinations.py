@@ -142,6 +142,7 @@ def agrees(twin, args, kwargs, wanted, make):
         assert result.tobytes() == held.tobytes()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtypes", PAIRS, ids="-".join)
@@ -156,6 +157,7 @@ def test_lanes_do_not_depend_on_the_form_of_a_call(dtypes, layout, numbers, twin
             agrees(twin, *passed(given, NUMBERS[numbers], next(hows)), wanted, make)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("out", ["none", "dense", "apart"])
 @pytest.mark.parametrize("how", ["by position", "by keyword", "mixed"])
 @pytest.mark.parametrize("numbers", NUMBERS)
@@ -183,6 +185,7 @@ MATRICES = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("shape", [(2, 3), (40, 50), (9, numpy_target.LEAST // 4)])
 @pytest.mark.parametrize("form", MATRICES)
 @pytest.mark.parametrize("dtypes", PAIRS[::3], ids="-".join)

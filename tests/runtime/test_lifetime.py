@@ -128,14 +128,15 @@ def test_translating_leaves_no_passes_in_memory():
     said.restype = _Malloc
     cpu = jit.processor()
 
-    def translated(number: int) -> int:
-        jit._translated(f"define i64 @k(i64 %x) {{\n  %y = add i64 %x, {number}\n  ret i64 %y\n}}\n", cpu, jit.Passes.ALL)
+    def in_use_after(numbers: range) -> int:
+        for number in numbers:
+            text = f"define i64 @k(i64 %x) {{\n  %y = add i64 %x, {number}\n  ret i64 %y\n}}\n"
+            jit._translated(text, cpu, jit.Passes.ALL)
         gc.collect()
         return int(said().uordblks)
 
-    before = [translated(number) for number in range(5)][-1]
-    after = [translated(number) for number in range(5, 45)][-1]
-    assert after - before < 40 * 10_000
+    before = in_use_after(range(5))
+    assert in_use_after(range(5, 45)) - before < 40 * 10_000
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="the C library does not say what is in use")

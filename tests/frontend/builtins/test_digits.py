@@ -251,6 +251,7 @@ def too_large(value):
     return any(type(part) is int and abs(part) >= 2**63 for part in (value if isinstance(value, tuple) else (value,)))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", [fn for fn in ALL if fn not in REFUSED], ids=lambda fn: fn.__name__)
 def test_every_lane_is_pythons(fn, target):

@@ -143,6 +143,7 @@ def same(a, b):
     return a == b and np.copysign(1.0, a) == np.copysign(1.0, b) if isinstance(b, float) and b == b else a == b or a != a
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", ALL, ids=lambda fn: fn.__name__)
 def test_every_lane_is_pythons(fn, target):

@@ -17,6 +17,7 @@ from pyflat.frontend import builtins as known
 from pyflat.functions import originals
 from pyflat.functions.records import RECORDS
 
+NAMES = ("sines", "powers", "sizes", "rooted", "cosines", "floors")
 REFUSED = {"sizes": "builtins.abs is no longer Python's own"}
 PROGRAM = '''
 import builtins, math, sys
@@ -50,16 +51,10 @@ def floors(x):
 
 PATCHES = {"sines": (math, "sin", double), "powers": (np, "exp", double), "sizes": (builtins, "abs", shifted),
            "rooted": (math, "sqrt", np.sqrt), "cosines": (math, "sin", math.cos), "floors": (math, "floor", shifted)}
-name, target, when = sys.argv[1:]
-function, (module, attribute, value) = globals()[name], PATCHES[name]
-twin = pyflat.twin(function, target=target)
+target, when, *names = sys.argv[1:]
 xs = np.array([0.5, -2.0, 3.0])
-if when == "after a call":
-    twin(xs)
-old = getattr(module, attribute)
-if when != "never":
-    setattr(module, attribute, value)
-for _ in range(2):
+
+def compare(function, twin):
     try:
         found = twin(xs).tolist()
     except pyflat.FlattenError as error:
@@ -68,7 +63,17 @@ for _ in range(2):
         wanted = [float(function(x)) for x in xs.tolist()]
         assert found == wanted, (found, wanted)
         print("the same")
+
+for name in names:
+    function, (module, attribute, value) = globals()[name], PATCHES[name]
+    twin = pyflat.twin(function, target=target)
+    if when == "after a call":
+        compare(function, twin)
+    old = getattr(module, attribute)
+    setattr(module, attribute, value)
+    compare(function, twin)
     setattr(module, attribute, old)
+    compare(function, twin)
 '''
 
 
@@ -87,13 +92,23 @@ def outcome(folder, *arguments, program=PROGRAM, cache="1"):
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.parametrize("name", ["sines", "powers", "sizes", "rooted", "cosines", "floors"])
-def test_what_is_replaced_is_never_taken_for_what_was_there(tmp_path, name, target):
-    assert outcome(tmp_path, name, target, "never") == ["the same"] * 2
-    for when in ("before the first call", "after a call"):
-        during, after = outcome(tmp_path, name, target, when)
-        assert during == "the same" or name in REFUSED and during.startswith(f"refused {REFUSED[name]}"), (when, during)
-        assert after == "the same", (when, after)
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_replaced_before_the_first_call_is_never_taken_for_what_was_there(tmp_path, name, target):
+    during, after = outcome(tmp_path, target, "before the first call", name)
+    assert is_right(name, during)
+    assert after == "the same"
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_what_is_replaced_after_a_call_is_never_taken_for_what_was_there(tmp_path, target):
+    lines = iter(outcome(tmp_path, target, "after a call", *NAMES))
+    for name, before, during, after in zip(NAMES, lines, lines, lines, strict=True):
+        assert before == after == "the same", name
+        assert is_right(name, during), (name, during)
+
+
+def is_right(name, line):
+    return line == "the same" or name in REFUSED and line.startswith(f"refused {REFUSED[name]}")
 
 
 def calls():

@@ -271,6 +271,7 @@ ALL: list[tuple[Callable[..., Any], str]] = [
 ]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("fn", "kinds"), ALL, ids=lambda v: getattr(v, "__name__", v))
 def test_every_lane_agrees(fn: Callable[..., Any], kinds: str, target: str) -> None:

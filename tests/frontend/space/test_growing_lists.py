@@ -306,6 +306,7 @@ ALL = [fn for name, fn in list(globals().items()) if isinstance(fn, FunctionType
 CODES = ("flatten/list-mutation", "flatten/result-kind", "flatten/mixed-join")
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", [f for f in ALL if not f.__name__.startswith("REFUSED")], ids=lambda f: f.__name__)
 def test_every_lane_is_pythons(fn, target):

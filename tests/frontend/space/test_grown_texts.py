@@ -109,6 +109,7 @@ def nested(n):
 EVERY = [binary, countdown, roman, separated, of_several_pieces, begun_again, letters, two_at_once, none_or_longer, nested]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", EVERY, ids=lambda fn: fn.__name__)
 def test_every_lane_is_pythons(fn, target):

@@ -173,6 +173,7 @@ def as_shown(value):
     return (type(value).__name__, vars(value)) if isinstance(value, Labelled) else repr(value)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", EVERY, ids=lambda fn: fn.__name__)
 def test_every_lane_has_what_python_writes(fn, target):

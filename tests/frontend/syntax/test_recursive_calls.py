@@ -226,6 +226,7 @@ ALL = [fn for name, fn in list(globals().items()) if isinstance(fn, FunctionType
 REFUSED = [fn for fn in ALL if fn.__name__.startswith("REFUSED_")]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", [fn for fn in ALL if fn not in REFUSED], ids=lambda fn: fn.__name__)
 def test_every_lane_is_pythons(fn, target):

@@ -104,6 +104,7 @@ EVERY = [hanoi, fibonacci, power, ackermann, parameters_change, newton, calls_on
          two_kinds, of_strings]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", EVERY, ids=lambda fn: fn.__name__)
 def test_every_lane_is_pythons(fn, target):

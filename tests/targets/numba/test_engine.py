@@ -229,6 +229,7 @@ def test_one_lane_and_uniform_arguments_of_arms_that_may_be_skipped():
 FREE_BRANCHES = Costs(branch=0.0, guessed_wrong=1.0)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_arms_are_skipped_without_changing_a_bit(seed):
     """With every arm behind a branch, however cheap; few lanes, so that many branches are not taken."""
@@ -245,6 +246,7 @@ def test_arms_are_skipped_without_changing_a_bit(seed):
     assert (suspects is None) == (wanted_suspects is None)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(12))
 def test_arms_on_what_all_lanes_share(seed):
     """With every arm behind a branch: arguments that are scalars decide about many of them."""

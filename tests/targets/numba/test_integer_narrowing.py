@@ -525,6 +525,7 @@ def test_random_functions_of_ints(first: int, everything: list[IntegerNarrowing]
     assert sum(len(found.values) for found in everything) > 100
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_random_loops_of_ints(first: int, everything: list[IntegerNarrowing]) -> None:
     for seed in range(first, first + 20):

@@ -92,6 +92,7 @@ def test_conditions_that_are_the_same_in_all_lanes_make_no_queue():
         assert lane_regrouping.plan_regrouping(fn.body, results_of(fn), [], [x, y], 8, 1) is not None
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_functions(seed, queues):
     fn = random_dag(80, seed)
