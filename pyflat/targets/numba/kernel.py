@@ -11,7 +11,6 @@ warn.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -52,8 +51,6 @@ ENTRY = "kernel"
 
 PART = 16
 """Bytes of a store that lies in one cache line wherever NumPy has put an array."""
-
-X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 Pattern = tuple[bool, ...]
 """Which arguments are uniform."""
@@ -580,7 +577,7 @@ class _Entry:
         """Save it behind `start`, restore it in `finish`. Functions of the C library may use more than the vector unit
         has, whose own register costs a tenth of the whole."""
         called = [name for name in self.emitter.symbols if not name.startswith("Py")]
-        vector_unit = X86 and not called
+        vector_unit = libm.X86 and not called
         save, restore = ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr") if vector_unit else ("fegetenv", "fesetenv")
         self.builder.position_after(start)
         buffer = self.builder.alloca(I64, libm.FENV_BYTES // 8)

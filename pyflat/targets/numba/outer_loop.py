@@ -25,8 +25,6 @@ from pyflat.targets.numba.kernels.frame import Slot
 
 PART = 512
 """So many calls are done again where one of them meets something."""
-_WATCHED = 0x01 | 0x04 | 0x08
-"""The flags of invalid operations, divisions by zero and overflows (x86; glibc's fenv.h)."""
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4, ctypes.c_int64)
 _FLAGS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 
@@ -83,9 +81,9 @@ class OuterLoop:
         for start in range(0, n, PART):
             count = min(PART, n - start)
             here = np.array(places, np.int64) + start * apart
-            clear(_WATCHED)
+            clear(libm.WATCHED)
             met = self._drive(block.ctypes.data, results.ctypes.data, here.ctypes.data, apart.ctypes.data, count)
-            if met or watch and test(_WATCHED):
+            if met or watch and test(libm.WATCHED):
                 yield start, start + count
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from pyflat.functions import libm
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.kernels.frame import FAULTED
 from pyflat.targets.numba.llvm import F64, I8, I32, I64, POINTER, counted, element_at, i64, stack
@@ -49,8 +50,6 @@ from pyflat.targets.numba.python_objects import (
 ENTRY = "pyflat_call_kernel"
 MOST_SAVED = 1 << 17
 """Bytes of written arrays that are saved here, in memory of malloc: more is for `runtime.saved_arrays`."""
-FLAGS = 0x01 | 0x04 | 0x08
-"""Of invalid operations, divisions by zero and overflows (x86; glibc's fenv.h)."""
 KINDS = {FLOAT: 0, INT: 1, BOOL: 2}
 KERNEL, ARGUMENTS, SLOTS, RESULTS, NUMBERS, WATCH, RELEASE, HEAD = range(COMMON, COMMON + 8)
 """Words at the head of the table."""
@@ -265,9 +264,9 @@ class _Writer(ObjectWriter):
 
     def _watched(self, kernel: Any, context: Any) -> tuple[Any, Any]:
         """What the kernel says, and the flags of arithmetic that it has raised."""
-        self._call("feclearexcept", ir.Constant(I32, FLAGS))
+        self._call("feclearexcept", ir.Constant(I32, libm.WATCHED))
         status = self.b.call(kernel, [context, self.slots, self.results])
-        return status, self._call("fetestexcept", ir.Constant(I32, FLAGS))
+        return status, self._call("fetestexcept", ir.Constant(I32, libm.WATCHED))
 
     def _context(self) -> Any:
         """The number of the call under way, where it is given."""

@@ -23,7 +23,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
-from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WAITED, WARNED, WATCHED, WRAPPED, argument_slots
+from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WAITED, WARNED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import routine_site
 from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
@@ -80,7 +80,7 @@ class _Calls:
         """NumPy's routine; what it raises or would warn of is for the original to say."""
         clear, test = _flags()
         call = self._open[number]
-        call.raised |= test(WATCHED)
+        call.raised |= test(libm.WATCHED)
         how: Literal["raise", "ignore"] = "raise" if call.watch else "ignore"
         try:
             with np.errstate(all=how, under="ignore"):
@@ -96,7 +96,7 @@ class _Calls:
             call.errors.append(error)
             return 0
         finally:
-            clear(WATCHED)
+            clear(libm.WATCHED)
 
 
 @cache
@@ -179,9 +179,9 @@ class NumbaKernel:
         raised = 0
         try:
             clear, test = _flags()
-            clear(WATCHED)
+            clear(libm.WATCHED)
             status = code.call(call, block.ctypes.data, results.ctypes.data)
-            raised = test(WATCHED)
+            raised = test(libm.WATCHED)
         finally:
             met = _calls.close(call)
         raised |= met.raised

@@ -17,8 +17,6 @@ FAULTED, WARNED, WRAPPED, WAITED = 1, 2, 4, 8
 """What a kernel gives: it has met a fault; something at which NumPy may warn; an overflow of uint64; with `FAULTED`:
 lanes that perhaps never end, and that the original may never come to."""
 ENTRY = "pyflat_kernel"
-WATCHED = 0x01 | 0x04 | 0x08
-"""The processor's flags of invalid operations, divisions by zero and overflows (x86; glibc's fenv.h)."""
 
 
 @dataclass(frozen=True, slots=True)

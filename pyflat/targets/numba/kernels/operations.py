@@ -21,7 +21,7 @@ from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
-from pyflat.targets.numba.kernels.frame import ENTRY, WATCHED, slot
+from pyflat.targets.numba.kernels.frame import ENTRY, slot
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import write_routine
@@ -192,7 +192,7 @@ class KernelOperations:
     def _note_flags(self) -> None:
         """What the processor's flags say so far: some of NumPy's loops clear them."""
         location = libm.library_symbol("fetestexcept")
-        raised = self.e.call("fetestexcept", location, ir.Constant(I32, WATCHED), result=I32, pure=False)
+        raised = self.e.call("fetestexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
         self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))
 
     def keep(self, lane: Lane) -> None:
