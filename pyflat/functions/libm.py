@@ -49,7 +49,7 @@ FENV_BYTES = 128
 """More than `fenv_t` of any C library."""
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 WATCHED = 0x04 | 0x08 | 0x10 if sys.platform == "win32" else 0x01 | 0x04 | 0x08 if X86 else 0x01 | 0x02 | 0x04
-"""FE_INVALID, FE_DIVBYZERO and FE_OVERFLOW, the flags of what NumPy warns of, as fenv.h has them: of Windows, of x86, and
+"""FE_INVALID, FE_DIVBYZERO and FE_OVERFLOW, the flags of what NumPy warns of, in fenv.h: of Windows, of x86, and
 of aarch64."""
 
 _forever: list[object] = []
