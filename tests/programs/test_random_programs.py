@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.generator import Failure, Program, check_program, generate, generate_labelled, programs
 from tests.generator.shrink import candidates, minimise
 from tests.generator.storage import DTYPES, LAYOUTS, storages
+from tests.generator.ways import run_of
 from tests.support.numpy_functions import NUMPY_BINARY, NUMPY_UNARY
 
 NUMPY = (*NUMPY_UNARY, *NUMPY_BINARY)
@@ -29,7 +30,8 @@ def test_random_programs_do_what_their_originals_do(first: int) -> None:
     refused: collections.Counter[str] = collections.Counter()
     for seed in range(first, first + BATCH):
         program = generate(seed)
-        outcome = check_program(program, numba=seed % 10 == 0, count=30, deep=8)
+        with run_of(seed).forced():
+            outcome = check_program(program, numba=seed % 10 == 0, count=30, deep=8)
         assert not outcome.failures, f"seed {seed}: {outcome.failures[0]}\n{program.source}"
         if outcome.refusal:
             refused[outcome.refusal] += 1
@@ -42,7 +44,8 @@ def test_random_programs_of_strings_members_and_none(first: int) -> None:
     refused = 0
     for seed in range(first, first + BATCH):
         program = generate_labelled(seed)
-        outcome = check_program(program, numba=seed % 10 == 0, count=24, deep=6, stages=seed % 4 == 0)
+        with run_of(seed).forced():
+            outcome = check_program(program, numba=seed % 10 == 0, count=24, deep=6, stages=seed % 4 == 0)
         assert not outcome.failures, f"seed {seed}: {outcome.failures[0]}\n{program.source}"
         refused += bool(outcome.refusal)
     assert refused <= 4
@@ -59,7 +62,8 @@ def test_numpys_functions_on_both_targets_in_both_kinds_of_mathematics(first: in
     some = programs_of_numpy()[first : first + 10]
     assert len(some) == 10
     for program in some:
-        outcome = check_program(program, numba=True, stages=False)
+        with run_of(program.seed).forced():
+            outcome = check_program(program, numba=True, stages=False)
         assert not outcome.failures, f"seed {program.seed}: {outcome.failures[0]}\n{program.source}"
 
 
