@@ -231,3 +231,4 @@ def test_stats_say_which_ran():
         other(X, Y)
     assert other.stats.ways["refill"] == ("refilled",)
     assert "refilled" not in pyflat.twin(loop, target="numpy").stats.ways
+    assert ways.merged([{"few": {"many"}}, {"few": {"few"}, "arms": {"select"}}]) == {"arms": ("select",), "few": ("few", "many")}
