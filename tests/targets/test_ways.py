@@ -14,6 +14,7 @@ import pytest
 import pyflat
 from pyflat.functions import ways
 from pyflat.runtime.compiled import compilations
+from pyflat.targets.numba.library import has_library_vectors
 from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator.kept import own_cache
 from tests.generator.ways import COVERING, run_of
@@ -88,6 +89,8 @@ KERNELS = (nest, running, after)
 STORED = {arms: (X.astype(np.float32), Y), ints: (X, N.astype(np.int16))}
 
 
+FUNCTIONS = (ways.FUNCTIONS, ways.DIGITS, ways.STORES, ways.KERNEL_LANES, ways.KERNEL_SPLITS)
+"""Ways of vector code with functions in it."""
 BY_CALL = (ways.THREADS, ways.CALLS, ways.ORIGIN)
 """Ways that are no other code, but other steps: what is noted says it."""
 
@@ -112,6 +115,8 @@ def ran(fn, args, target: str, way: ways.Way, value: str):
 def test_each_value_of_a_way_is_other_code(way):
     if way in (ways.REGROUP, ways.DOUBTS) and "x86-64-v4" not in levels():
         pytest.skip("needs vectors of 512 bits")
+    if way in FUNCTIONS and not has_library_vectors():
+        pytest.skip("functions are called lane by lane here")
     target = "numpy" if "(NumPy)" in way.about else "numba"
     for a, b in itertools.combinations(way.values, 2):
         if way is ways.LIBRARY:

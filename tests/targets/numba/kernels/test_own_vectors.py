@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
+from pyflat.targets.numba.library import has_library_vectors
 from tests.targets.numba.kernels.planned import code_of
 from tests.targets.numba.kernels.test_lanes import assert_agree
+
+needs_vectors = pytest.mark.skipif(not has_library_vectors(), reason="functions are called lane by lane here")
 
 ATTRIBUTE = '"min-legal-vector-width"="0"'
 
@@ -26,6 +30,7 @@ def test_a_kernel_without_lanes_leaves_the_width_to_llvm():
     assert ATTRIBUTE in code_of(smoothed, np.ones(9), np.ones(9)).text()
 
 
+@needs_vectors
 def test_a_kernel_with_lanes_keeps_its_registers():
     code = code_of(waves, np.ones(9), np.ones(9))
     assert code.lanes

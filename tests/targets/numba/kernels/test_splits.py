@@ -9,8 +9,11 @@ import pytest
 
 import pyflat
 from pyflat.targets.numba.kernels import splits
+from pyflat.targets.numba.library import has_library_vectors
 from tests.targets.numba.kernels.planned import code_of
 from tests.targets.numba.kernels.test_lanes import assert_agree, careful_versions, outcome
+
+needs_vectors = pytest.mark.skipif(not has_library_vectors(), reason="functions are called lane by lane here")
 
 SIZES = (0, 1, 7, 8, 9, 16, 40)
 """With turns of one register: none, some, and what is left over."""
@@ -79,6 +82,7 @@ def assert_agree_at_all_sizes(function, make):
     return twin
 
 
+@needs_vectors
 @pytest.mark.parametrize(("function", "make"), [
     (total, lambda draw, size: (draw.normal(size=size), 0.7)),
     (rings, lambda draw, size: (draw.normal(size=size), draw.normal(size=size), np.zeros(5, np.int32))),
@@ -166,6 +170,7 @@ def guarded(x, out):
             out[i] = -1.0
 
 
+@needs_vectors
 def test_a_function_in_a_branch_is_for_lanes_that_take_it():
     assert code_of(guarded, np.ones(9), np.ones(9)).lanes
     twin = assert_agree_at_all_sizes(guarded, lambda draw, size: (draw.normal(size=size), np.ones(size)))
