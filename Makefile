@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test slow pythons lowest check lint fuzz mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo test slow pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ lint: $(READY)  ## the static part of check
 
 fuzz: $(READY)  ## compare random programs with their twins: make fuzz PROGRAMS=20000 SEED=0
 	"$(PY)" -m benchmarks.fuzz --programs $(or $(PROGRAMS),20000) --seed $(or $(SEED),0)
+
+soak: $(READY)  ## random programs of all sorts that go on where the last run stopped: make soak MINUTES=30
+	"$(PY)" -m benchmarks.soak --minutes $(or $(MINUTES),30)
 
 verify-libm: $(READY)  ## compare vector code with the C library that is loaded, enter it into the table: VERIFY_ARGS='--lanes 1e8'
 	"$(PY)" -m benchmarks.library_bits --write $(VERIFY_ARGS)

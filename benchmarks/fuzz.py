@@ -166,31 +166,40 @@ def _seeds(first: int, programs: int, shared: bool) -> range:
     return range(4 * first + 1, 4 * (first + programs) + 1, 4) if shared else range(first, first + programs)
 
 
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0, help="the first seed")
-    parser.add_argument("--numba-every", type=int, default=10, help="0: never")
-    parser.add_argument("--stages-every", type=int, default=8, help="0: never")
-    parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
-    parser.add_argument("--as-decided", action="store_true", help="no ways are forced")
-    parser.add_argument("--kept", action="store_true", help="twins from disk")
-    parser.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
-    parser.add_argument("--counters", action="store_true", help="programs of dicts and sets, results of several kinds")
-    parser.add_argument("--shared", action="store_true", help="programs whose helpers are called from many places")
-    parser.add_argument("--loops", action="store_true", help="loops that stay loops, on numba in forced ways")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
-    parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
-    parser.add_argument("--refusals", action="store_true", help="print every refusal")
-    options = parser.parse_args(argv)
-    totals, start, shown = Totals(), time.monotonic(), time.monotonic()
+def parser() -> argparse.ArgumentParser:
+    """The options of a run."""
+    made = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--programs", type=int, default=20_000)
+    made.add_argument("--seed", type=int, default=0, help="the first seed")
+    made.add_argument("--numba-every", type=int, default=10, help="0: never")
+    made.add_argument("--stages-every", type=int, default=8, help="0: never")
+    made.add_argument("--dtype", choices=("float64", "float32"), default="float64")
+    made.add_argument("--as-decided", action="store_true", help="no ways are forced")
+    made.add_argument("--kept", action="store_true", help="twins from disk")
+    made.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
+    made.add_argument("--counters", action="store_true", help="programs of dicts and sets, results of several kinds")
+    made.add_argument("--shared", action="store_true", help="programs whose helpers are called from many places")
+    made.add_argument("--loops", action="store_true", help="loops that stay loops, on numba in forced ways")
+    made.add_argument("--processes", type=int, default=2)
+    made.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
+    made.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
+    made.add_argument("--refusals", action="store_true", help="print every refusal")
+    return made
+
+
+def tasks(options: argparse.Namespace) -> Iterator[Task]:
+    """The programs of a run."""
     narrow = options.dtype == "float32"
-    tasks = (Task(seed, options.loops or _every(options.numba_every, seed), _every(options.stages_every, seed),
-                  _math_of(seed) if narrow else "", options.kept, options.labels, options.counters, options.loops,
-                  not options.as_decided)
-             for seed in _seeds(options.seed, options.programs, options.shared))
-    for task, outcome in outcomes(tasks, options.processes):
+    for seed in _seeds(options.seed, options.programs, options.shared):
+        yield Task(seed, options.loops or _every(options.numba_every, seed), _every(options.stages_every, seed),
+                   _math_of(seed) if narrow else "", options.kept, options.labels, options.counters, options.loops,
+                   not options.as_decided)
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    totals, start, shown = Totals(), time.monotonic(), time.monotonic()
+    for task, outcome in outcomes(tasks(options), options.processes):
         if options.refusals and outcome.refusal:
             print(f"\nrefused, seed {task.seed}: {outcome.refusal_text}", flush=True)
         totals.add(task, outcome)

@@ -1,6 +1,6 @@
 """Writes the generated pages of docs/reference: errors.md from the refusal table and docs/error_cases.py, support.md
 from docs/support_cases.py, values.md from docs/value_cases.py, containers.md from docs/container_cases.txt; options.md,
-twin.md, names.md and command-line.md from the code itself (docs/reference_pages.py)."""
+twin.md, names.md, ways.md and command-line.md from the code itself (docs/reference_pages.py)."""
 
 from __future__ import annotations
 

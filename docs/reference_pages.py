@@ -13,6 +13,7 @@ import docstrings
 
 import pyflat
 from pyflat.cli.main import commands
+from pyflat.functions import ways
 from pyflat.runtime import option_effects, settings
 from pyflat.targets import target as targets
 
@@ -259,4 +260,52 @@ def _option(option: click.Option) -> tuple[str, str, str]:
     return f"`{spelled.replace(' RANGE', '')}`", f"{option.help}{limit}", default
 
 
-PAGES = {"options.md": options_page, "twin.md": twin_page, "names.md": names_page, "command-line.md": command_line_page}
+# --- ways
+
+_WAYS = """# Ways
+
+A twin has many ways to compute the same: few lanes run other code than many, an expensive arm gets a branch or does
+not, lanes that are done with a loop wait or get the next elements. Costs, a clock, the number of lanes, the number of
+calls or the processor decide which. All give the same bits; `twin.stats.ways` says which have run.
+
+```python
+import numpy as np, pyflat
+from pyflat.functions import ways
+
+@pyflat.flatten(target="numba")
+def halvings(x: float):
+    n = 0
+    while x > 1.0:
+        x = x / 2.0
+        n += 1
+    return n
+
+with ways.forced(refill="refilled"):                    # for twins that are made in the block
+    twin = pyflat.twin(halvings)
+    assert twin(np.array([1.0, 5.0])).tolist() == [0, 3]
+assert twin.stats.ways["refill"] == ("refilled",)
+```
+
+`PYFLAT_WAYS="arms=branch,refill=plain"` in the environment forces ways for a whole process: to find out which of them
+gives another value, or takes longer. A forced way runs wherever it is possible.
+"""
+_HOW_THEY_ARE_TESTED = """## How they are tested
+
+A place that chooses asks the `Way` of that choice in `pyflat/functions/ways.py`; there is no other switch.
+`tests/targets/test_ways.py` sees that each value of each way is other code. `tests/generator/ways.py` has a table of
+rows in which each pair of values of two ways occurs; random programs (`make fuzz`, and some in the tests) run in its
+rows, with code for each of the levels x86-64-v2, x86-64-v3 and x86-64-v4 that the machine has. A new choice is one more
+`Way`: that test fails until its values differ, and the random programs take it up by themselves."""
+
+
+def ways_page() -> str:
+    """The registry of ways."""
+    rows = [(f"`{way.name}`", ", ".join(f"`{value}`" for value in way.values), way.decided_by, way.about)
+            for way in ways.REGISTRY.values()]
+    head, *text = _WAYS.splitlines()
+    return "\n".join([head, "", NOTE, *text, "", *_table(("way", "values", "decided by", "what it is"), rows), "",
+                      *_HOW_THEY_ARE_TESTED.splitlines(), ""])
+
+
+PAGES = {"options.md": options_page, "twin.md": twin_page, "names.md": names_page, "command-line.md": command_line_page,
+         "ways.md": ways_page}
