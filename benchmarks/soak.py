@@ -1,7 +1,7 @@
 """Random programs and kernels that go on where the last run stopped: `python -m benchmarks.soak --minutes 30`.
 
-Each sort of `benchmarks.fuzz` and `benchmarks.kernel_fuzz` gets the same time. soak.json beside this module has, for each
-sort, the next seed, and the sums of all runs: programs, lanes (of kernels: sets of arguments), refusals, failures,
+Each sort of `benchmarks.fuzz` and `benchmarks.kernel_fuzz` gets the same time. soak.json beside this module has, for
+each sort, the next seed, and the sums of all runs: programs, lanes (of kernels: sets of arguments), refusals, failures,
 seconds. The exit status is 1 when a difference was found; its seed is printed, and is not run again.
 """
 
@@ -20,7 +20,8 @@ from benchmarks import fuzz, kernel_fuzz
 
 FILE = Path(__file__).with_name("soak.json")
 SORTS = {
-    "programs": "--numba-every 2", "strings and None": "--labels --numba-every 2", "dicts": "--counters --numba-every 2",
+    "programs": "--numba-every 2", "strings and None": "--labels --numba-every 2",
+    "dicts": "--counters --numba-every 2",
     "shared helpers": "--shared --numba-every 2", "loops": "--loops", "twins from disk": "--kept --numba-every 2",
     "float32": "--dtype float32 --numba-every 2", "kernels, numpy": "numpy", "kernels, numba": "numba",
 }
