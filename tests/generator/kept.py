@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import os
 import re
@@ -28,9 +29,9 @@ def own_cache() -> Iterator[None]:
     """A cache of twins that begins empty; flattening is not checked, else there is none."""
     with tempfile.TemporaryDirectory(prefix="pyflat-kept-") as folder:
         there = {"PYFLAT_CACHE_DIR": folder, "PYFLAT_CACHE": "1", "PYFLAT_VALIDATE": "0"}
-        with mock.patch.dict(os.environ, there):
+        opened = functools.cache(disk_cache._opened_at.__wrapped__)  # the user's stays as it was found
+        with mock.patch.dict(os.environ, there), mock.patch.object(disk_cache, "_opened_at", opened):
             yield
-    disk_cache._opened_at.cache_clear()
 
 
 @contextlib.contextmanager
