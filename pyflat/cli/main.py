@@ -13,6 +13,7 @@ import click
 from pyflat.cli.bench import bench
 from pyflat.cli.codes import codes
 from pyflat.cli.dataflow import dataflow
+from pyflat.cli.doctor import doctor
 from pyflat.cli.explain import explain, profile, report
 from pyflat.cli.graph import graph
 from pyflat.cli.output import die
@@ -32,7 +33,7 @@ def commands() -> None:
     """Flatten branchy scalar functions into branch-free twins that run over whole arrays."""
 
 
-for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, bench, stubs):
+for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, bench, stubs, doctor):
     commands.add_command(_command)
 
 

@@ -294,7 +294,7 @@ _LIBRARY = (
 
 _CALLED = (
     MathFunction(
-        name="gamma", accuracy=Accuracy.CALL, python="math.gamma", faults="nonfinite", float32_faults="pole",
+        name="gamma", accuracy=Accuracy.CALL, python="math.gamma", faults="gamma", float32_faults="gamma_pole",
         beyond=_AT_POLE, harmless=(1.0,), cost=Adds(200), elsewhere=NOWHERE,
         vector=Vector("gamma", Adds(380))),
     MathFunction(

@@ -42,6 +42,16 @@ def compare(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], opti
     return differs, sum(map(np.size, numbers)), replayed
 
 
+def repeated(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], times: int) -> str:
+    """Where calls with the same arguments differ from the first one of them, in words; nothing where none does."""
+    first, *others = [_run(function, args, kwargs) for _ in range(times)]
+    for number, other in enumerate(others, 2):
+        for what, mine, theirs in _pairs(other, first):
+            if what != "its warnings" and (difference := _difference(mine, theirs)):
+                return f"{what} in call {number} and in call 1{difference}"
+    return ""
+
+
 def _run(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> _Outcome:
     given = copies({**dict(enumerate(args)), **kwargs})
     named = {f"argument {name + 1 if isinstance(name, int) else repr(name)}": value for name, value in given.items()}

@@ -52,8 +52,8 @@ def _narrow_rule(opcode: str) -> tuple[Outside, ...] | str:
     return rule
 
 
-_OVERFLOWS = ("nonfinite", "overflow", "near_overflow", "near_overflow_up", "pow", "nonfinite_of_first", "beyond_exact",
-              "beyond_largest")
+_OVERFLOWS = ("nonfinite", "overflow", "near_overflow", "near_overflow_up", "pow", "nonfinite_of_first", "gamma",
+              "near_gamma", "beyond_exact", "beyond_largest")
 
 
 def can_fault(op: Op) -> bool:
@@ -208,13 +208,24 @@ def _int_min(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _pow(b: Builder, op: Op) -> Value | None:
-    """0**negative, a negative base with a fractional exponent, overflow: each gives a non-finite result."""
-    base, exponent = op.args
-    known = literal(exponent)
-    odd = b.op("ne", b.op("sub", op, op), const(0.0))
-    if known is not None and not math.isnan(known):
-        return b.op("and", odd, b.op("eq", base, base))
-    return b.op("and", odd, b.op("and", b.op("eq", base, base), b.op("eq", exponent, exponent)))
+    """0**negative, a negative base with a fractional exponent, overflow: each gives a non-finite result of finite
+    operands. What is infinite has a power, 0**-inf as well."""
+    return _of_finite(b, _is_nonfinite(b, op), *op.args)
+
+
+def _is_nonfinite(b: Builder, x: Value) -> Value:
+    return b.op("ne", b.op("sub", x, x), const(0.0))
+
+
+def _of_finite(b: Builder, found: Value, *operands: Value) -> Value | None:
+    """`found` where the operands are finite: Python gives what C does for those that are infinite or nan."""
+    for x in operands:
+        known = literal(x)
+        if known is None:
+            found = b.op("and", found, b.op("isfinite", x))
+        elif not math.isfinite(known):
+            return None
+    return found
 
 
 @_rule
@@ -267,43 +278,62 @@ def _int_range(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _nonfinite(b: Builder, op: Op) -> Value | None:
-    """A non-finite result of an operand that is not nan: overflow or domain (conservative for infinities)."""
-    x = op.args[0]
-    return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("eq", x, x))
+    """A non-finite result of a finite operand: overflow or domain."""
+    return _of_finite(b, _is_nonfinite(b, op), op.args[0])
 
 
 RULES["nonfinite_of_first"] = _nonfinite
 
 
 @_rule
+def _gamma(b: Builder, op: Op) -> Value | None:
+    """The same, and gamma(-inf)."""
+    return b.op("and", _is_nonfinite(b, op), b.op("lt", op.args[0], const(math.inf)))
+
+
+@_rule
 def _overflow(b: Builder, op: Op) -> Value | None:
-    """Of a function that is nan for nan only, and never -inf (conservative for an infinite operand)."""
-    return b.op("eq", op, const(math.inf))
+    """Of a function that is nan for nan only, and never -inf."""
+    return _of_finite(b, b.op("eq", op, const(math.inf)), op.args[0])
 
 
 @_rule
 def _near_overflow_up(b: Builder, op: Op) -> Value | None:
     """The same of one that is some ulp from the C library's."""
-    return b.op("ge", op, const(NEAR_LARGEST))
+    return _of_finite(b, b.op("ge", op, const(NEAR_LARGEST)), op.args[0])
 
 
 @_rule
 def _pole(b: Builder, op: Op) -> Value | None:
-    """gamma, lgamma and pow in float32: no finite value where x is no positive number (conservative for lgamma(-inf),
-    and where a power overflows)."""
-    return b.op("and", b.op("ne", b.op("sub", op, op), const(0.0)), b.op("le", op.args[0], const(0.0)))
+    """lgamma and pow in float32: no finite value where x is no positive number (conservative where a power
+    overflows)."""
+    return _of_finite(b, _is_at_pole(b, op), *op.args)
+
+
+@_rule
+def _gamma_pole(b: Builder, op: Op) -> Value | None:
+    """The same of gamma, and gamma(-inf)."""
+    return _is_at_pole(b, op)
+
+
+def _is_at_pole(b: Builder, op: Op) -> Value:
+    return b.op("and", _is_nonfinite(b, op), b.op("le", op.args[0], const(0.0)))
 
 
 @_rule
 def _near_overflow(b: Builder, op: Op) -> Value | None:
     """As `nonfinite` and `pow`, of a function that is some ulp from the C library's: where one of them overflows the
     other may still be just below."""
-    beyond = b.op("not", b.op("lt", b.op("abs", op), const(NEAR_LARGEST)))
-    for x in op.args:
-        known = literal(x)
-        if known is None or math.isnan(known):
-            beyond = b.op("and", beyond, b.op("eq", x, x))
-    return beyond
+    return _of_finite(b, _is_nearly_beyond(b, op), *op.args)
+
+
+@_rule
+def _near_gamma(b: Builder, op: Op) -> Value | None:
+    return b.op("and", _is_nearly_beyond(b, op), b.op("lt", op.args[0], const(math.inf)))
+
+
+def _is_nearly_beyond(b: Builder, x: Value) -> Value:
+    return b.op("not", b.op("lt", b.op("abs", x), const(NEAR_LARGEST)))
 
 
 @_rule
@@ -324,8 +354,7 @@ def _nan_sign(b: Builder, op: Op) -> Value | None:
 @_rule
 def _beyond_largest(b: Builder, op: Op) -> Value | None:
     """No finite result of finite operands."""
-    x, y = op.args
-    return b.op("and", b.op("not", b.op("isfinite", op)), b.op("and", b.op("isfinite", x), b.op("isfinite", y)))
+    return _of_finite(b, b.op("not", b.op("isfinite", op)), *op.args)
 
 
 @_rule

@@ -228,7 +228,8 @@ NEAR_LARGEST = 1.7976931348623157e308 * (1 - 2.0**-46)
 """From here on the C library's function may have overflowed although the vector function has not."""
 
 
-_NEAR_RULES = {"nonfinite": "near_overflow", "pow": "near_overflow", "overflow": "near_overflow_up"}
+_NEAR_RULES = {"nonfinite": "near_overflow", "pow": "near_overflow", "overflow": "near_overflow_up",
+               "gamma": "near_gamma"}
 
 
 def _vector(record: MathFunction, vector: Vector) -> Primitive:

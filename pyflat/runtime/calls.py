@@ -41,16 +41,16 @@ from pyflat.runtime.faults import Faults, Part
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_grouped
 from pyflat.runtime.kernels import Kernels
-from pyflat.runtime.labels import none_leaves, with_open_tables
+from pyflat.runtime.labels import made_ranges, none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Planned, Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options, Settings
 from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
-LARGE_CALL = 100_000
+LARGE_CALL = 10_000
 SLOW_SHARE = 0.01
-"""Above this share of replayed lanes a large call warns, once for each twin."""
+"""Above this share of lanes that are replayed, or put together one by one, a large call warns, once for each twin."""
 
 
 class Stats:
@@ -304,7 +304,7 @@ class Caller:
                     replay.patch(suspect, leaves)
         finally:
             self._count(lanes.count, replayed, len(faults or ()))
-        self._warn(replayed, lanes.count)
+        self._warn(replayed, lanes.count, result)
         if options.errors not in ("mask", "nan"):
             return collect(result, leaves, lanes, None, context.out)
         faults = Faults.none(lanes.shape) if faults is None else faults
@@ -327,12 +327,21 @@ class Caller:
             self.stats.failed += failed
         self._warn(replayed, lanes)
 
-    def _warn(self, replayed: int, lanes: int) -> None:
-        if self._warned or lanes < LARGE_CALL or replayed <= SLOW_SHARE * lanes:
+    def _warn(self, replayed: int, lanes: int, result: Shape | None = None) -> None:
+        """Say once what makes a large call slower than it looks."""
+        if self._warned or lanes < LARGE_CALL:
+            return
+        texts = result is not None and any(made_ranges(result))
+        if not texts and replayed <= SLOW_SHARE * lanes:
             return
         self._warned = True
-        text = (f"{self.parameters.name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
-                f"because an operation in them may overflow or fail, or a value is missing")
+        name = self.parameters.name
+        if texts:
+            text = (f"{name}: strings or lists are put together one lane at a time, which may take longer than the "
+                    f"original: return numbers, or one of a few strings")
+        else:
+            text = (f"{name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
+                    f"because an operation in them may overflow or fail, or a value is missing")
         warn(text, PerformanceWarning)
 
 

@@ -91,24 +91,24 @@ def without_unread(shape: Shape, parts: Sequence[Array]) -> list[Array]:
     for _, first, flag in none_ranges(shape):
         for k in range(first, flag):
             found[k] = np.where(found[flag], found[k].dtype.type(0), found[k])
-    for made, first in _made_ranges(shape):
+    for made, first in made_ranges(shape):
         size = sum(1 for _ in leaves(made))
         items = objects(made, found[first:first + size]).tolist()
         found[first:first + size] = [np.array([hash(repr(item)) for item in items], np.int64)] * size
     return found
 
 
-def _made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Shape, int]]:
+def made_ranges(shape: Shape, start: int = 0) -> Iterator[tuple[Shape, int]]:
     """The parts that are objects made of several leaves, and the position of their first leaf."""
     match shape:
         case Record() if is_text(shape):
             yield shape, start
         case Record():
             for item in shape.items:
-                yield from _made_ranges(item, start)
+                yield from made_ranges(item, start)
                 start += sum(1 for _ in leaves(item))
         case Maybe():
-            yield from _made_ranges(shape.inner, start)
+            yield from made_ranges(shape.inner, start)
         case Texts() | Ragged():
             yield shape, start
 

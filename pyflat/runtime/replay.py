@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.frontend.callables import Parameters
-from pyflat.ir.formats import F4
+from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.nodes import TRIP_LIMIT
 from pyflat.ir.opaque_calls import flat_values
 from pyflat.ir.shape import (
@@ -63,6 +63,8 @@ MAX_SECONDS = 1.0
 _MOST_AXES = 64
 """Of an array. NumPy takes index arrays for all axes but one of them."""
 _CHUNK = 4096
+_FEW = 16
+"""Fewer lanes are written one by one."""
 NONE_HERE = ('the function returned None here, and a value in other lanes: none="masked", none="object" or none="nan" '
              'says what such a lane gives')
 
@@ -89,43 +91,100 @@ class Replay:
         """Run the suspect lanes in order and write what they return. Raises the first exception.
         Returns the number of lanes that were run."""
         found = np.flatnonzero(suspect)
-        run = self.runner()
-        for index, (lane, values) in enumerate(self._gather(found)):
-            try:
-                patched = run(values)
-            except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
-                failed, position = error, index
-                break
-            for leaf, value in zip(leaves, patched, strict=True):
-                leaf[lane] = value
-        else:
+        first = next(self._failing(found, leaves), None)
+        if first is None:
             return len(found)
+        position, failed = first
         try:
             if not self.context.lanes.scalars or self.context.part is not None:
-                self._annotate(failed, found[position:], run)
+                self._annotate(failed, found[position:], self.runner())
             raise failed
         finally:
-            del failed  # its traceback holds this frame
+            del first, failed  # its traceback holds this frame
 
     def sort_out(self, suspect: npt.NDArray[np.bool_], leaves: Sequence[Array]) -> Faults:
         """Run the suspect lanes in order, write what they return, and collect those that raise."""
         found = np.flatnonzero(suspect)
-        run = self.runner()
         known: dict[Cause, Cause] = {}
         causes: list[Cause] = []
         failed: list[int] = []
-        for lane, row in self._gather(found):
-            try:
-                patched = run(row)
-            except Exception as error:  # noqa: BLE001 - whatever the original raises is what the caller asks for
-                cause = cause_of(error, self.context.callee.function)
-                causes.append(known.setdefault(cause, cause))
-                failed.append(lane)
+        for position, error in self._failing(found, leaves):
+            cause = cause_of(error, self.context.callee.function)
+            causes.append(known.setdefault(cause, cause))
+            failed.append(position)
+        flat = found[failed]
+        source = Source(self.runner(), self._named, self.shown)
+        return Faults(self.context.lanes.shape, flat, causes, self._copies(flat), source)
+
+    def _failing(self, found: npt.NDArray[np.intp], leaves: Sequence[Array]) -> Iterator[tuple[int, Exception]]:
+        """Run these lanes in order and write what they return. Gives the position and the exception of each that
+        raises."""
+        run, call = self.runner(), self._plain_call()
+        for start in range(0, len(found), _CHUNK):
+            lanes = found[start:start + _CHUNK]
+            if call is None or self.limited is not None and self.limited[lanes].any():
+                failing = _run_rows(run, self._gather(lanes), leaves)
             else:
-                for leaf, value in zip(leaves, patched, strict=True):
-                    leaf[lane] = value
-        flat = np.array(failed, np.intp)
-        return Faults(self.context.lanes.shape, flat, causes, self._copies(flat), Source(run, self._named, self.shown))
+                failing = self._run_columns(call, lanes, leaves)
+            for position, error in failing:
+                yield start + position, error
+
+    def _plain_call(self) -> Callable[..., Any] | None:
+        """The original with its keyword arguments, where it takes a column of values for each positional argument. None
+        where a call needs more than that: arguments that are looked at afterwards, or lanes by keyword."""
+        named = call_plan(self.context.call.arguments, self.context.parameters)[1]
+        if self.result is None or self.reference is not None or written_record(self.result) is not None \
+                or not self.context.call.values or not all(isinstance(shape, Fixed) for shape in named.values()):
+            return None
+        function: Callable[..., Any] = self.context.callee.original
+        fixed = {name: rebuild(shape, iter(())) for name, shape in named.items()}
+        return functools.partial(function, **fixed) if fixed else function
+
+    def _run_columns(self, call: Callable[..., Any], lanes: npt.NDArray[np.intp], leaves: Sequence[Array]
+                     ) -> Iterator[tuple[int, Exception]]:
+        """`_failing` for lanes whose arguments are columns, which takes little more than the original's calls."""
+        calls, at = map(call, *self._argument_columns(lanes)), 0
+        while at < len(lanes):
+            returned: list[Any] = []
+            raised: list[Exception] = []  # emptied, for a traceback holds this frame
+            try:
+                for value in calls:
+                    returned.append(value)  # noqa: PERF402 - what has returned before an exception is kept
+            except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
+                raised.append(error)
+            for position, misfit in self._write(lanes[at:at + len(returned)], returned, leaves):
+                yield at + position, misfit
+            at += len(returned)
+            if raised:
+                yield at, raised.pop()
+                at += 1
+
+    def _argument_columns(self, lanes: npt.NDArray[np.intp]) -> list[Iterable[Any]]:
+        """The positional arguments of the original in these lanes, each as a column of Python values."""
+        source = iter(self._columns(lanes))
+        found: list[Iterable[Any]] = []
+        for shape in call_plan(self.context.call.arguments, self.context.parameters)[0]:
+            own = [next(source) for _ in leaves(shape)]
+            if isinstance(shape, Leaf):
+                found += own
+            elif own:
+                found.append([rebuild(shape, iter(row)) for row in zip(*own, strict=True)])
+            else:
+                found.append([rebuild(shape, iter(())) for _ in range(len(lanes))])
+        return found
+
+    def _write(self, lanes: npt.NDArray[np.intp], returned: Sequence[Any], leaves: Sequence[Array]
+               ) -> Iterator[tuple[int, Exception]]:
+        """Write what the original returned in these lanes; gives those in which that does not fit."""
+        assert self.result is not None
+        columns = None if len(returned) < _FEW else fit_columns(returned, self.result)
+        if columns is not None:
+            for leaf, column in zip(leaves, columns, strict=True):
+                leaf[lanes] = column
+            return
+        fitted = self._fitted()
+        rows = ((lane, (value,)) for lane, value in zip(lanes.tolist(), returned, strict=True))
+        yield from _run_rows(lambda row: fitted(row[0], ()), rows, leaves)
 
     def _copies(self, found: npt.NDArray[np.intp]) -> list[Any]:
         """The lane values of these lanes, apart from the caller's arrays, which may change."""
@@ -151,13 +210,19 @@ class Replay:
     def runner(self) -> Callable[[Row], list[Any]]:
         """A function from the lane values of one lane to the result leaves of the original there; of float32 lanes to
         those that the lane has in float32, after the original has returned."""
-        run, result, reference = self.original(), self.result, self.reference
-        if result is None:
+        run = self.original()
+        if self.result is None:
             return lambda values: [run(values)]
+        fitted = self._fitted()
+        return lambda values: fitted(run(values), values)
+
+    def _fitted(self) -> Callable[[Any, Row], list[Any]]:
+        """A function from what the original returned, and the lane values, to the result leaves."""
+        result, reference = self.result, self.reference
+        assert result is not None
         raising = () if self.context.lanes.scalars or self.context.options.none != "raise" else none_leaves(result)
 
-        def fitted(values: Row) -> list[Any]:
-            value = run(values)
+        def fitted(value: Any, values: Row) -> list[Any]:
             found = list(fit(value, result)) if reference is None else list(reference.values(values))
             if any(found[place] for place in raising):
                 raise LaneError(NONE_HERE)
@@ -202,14 +267,18 @@ class Replay:
 
     def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
         """The Python arguments of each of these lanes."""
-        shape = self.context.lanes.shape
         for start in range(0, len(found), _CHUNK):
             part = found[start:start + _CHUNK]
-            where = np.unravel_index(part, shape) if shape else ()
-            columns = [self._column(leaf, where, len(part)) for leaf in range(len(self.context.call.values))]
+            columns = self._columns(part)
             rows = zip(*columns, strict=True) if columns else iter([()] * len(part))
             for lane, row in zip(part.tolist(), rows, strict=True):
                 yield lane, row if self.limited is None or not self.limited[lane] else LimitedRow(row)
+
+    def _columns(self, lanes: npt.NDArray[np.intp]) -> list[list[Any]]:
+        """The values of each leaf in these lanes as Python scalars."""
+        shape = self.context.lanes.shape
+        where = np.unravel_index(lanes, shape) if shape else ()
+        return [self._column(leaf, where, len(lanes)) for leaf in range(len(self.context.call.values))]
 
     def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[Row], Any]) -> None:
         """Say which lane it was, and how many others fail (counted within bounds)."""
@@ -247,6 +316,23 @@ class Replay:
             text = repr(value)
             parts.append(f"{name}={text if len(text) <= 60 else text[:57] + '...'}")
         return ", ".join(parts if len(parts) <= 12 else [*parts[:12], "..."])
+
+
+def _run_rows(run: Callable[[Row], list[Any]], rows: Iterable[tuple[int, Row]], leaves: Sequence[Array]
+              ) -> Iterator[tuple[int, Exception]]:
+    """Run lanes one by one and write the leaves that they give. Gives the position and the exception of each that
+    raises."""
+    for position, (lane, row) in enumerate(rows):
+        raised: list[Exception] = []  # emptied, for a traceback holds this frame
+        try:
+            patched = run(row)
+        except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
+            raised.append(error)
+        if raised:
+            yield position, raised.pop()
+            continue
+        for leaf, value in zip(leaves, patched, strict=True):
+            leaf[lane] = value
 
 
 def call_plan(arguments: Mapping[str, Shape], parameters: Parameters) -> tuple[list[Shape], dict[str, Shape]]:
@@ -314,6 +400,31 @@ def fit(value: Any, shape: Shape) -> Iterator[Any]:
                 raise LaneError(f"the function returned {len(parts)} values here and {len(shape.items)} in other lanes")
             for part, item in zip(parts, shape.items, strict=True):
                 yield from fit(part, item)
+
+
+def fit_columns(values: Sequence[Any], shape: Shape) -> list[npt.NDArray[Any]] | None:
+    """`fit` of many values at once: a column for each leaf. None where that takes a look at each value."""
+    if isinstance(shape, Leaf):
+        if not set(map(type, values)) <= _OWN[shape.kind]:
+            return None
+        try:
+            return [np.array(values, dtypes(F8)[shape.kind])]
+        except OverflowError:
+            return None
+    if not isinstance(shape, Record) or shape.cls is not tuple or set(map(type, values)) != {tuple} \
+            or set(map(len, values)) != {len(shape.items)}:
+        return None
+    found: list[npt.NDArray[Any]] = []
+    for column, item in zip(zip(*values, strict=True), shape.items, strict=True):
+        fitted = fit_columns(column, item)
+        if fitted is None:
+            return None
+        found += fitted
+    return found
+
+
+_OWN: dict[Kind, set[type]] = {BOOL: {bool, np.bool_}, INT: {int, np.int64}, FLOAT: {float, np.float64}}
+"""Classes whose objects a lane of the kind holds as they are, but for large ints."""
 
 
 def _parts(value: Any, names: Sequence[str]) -> list[Any]:

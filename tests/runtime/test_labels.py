@@ -347,6 +347,7 @@ def of_many_lengths(k):
     return "x" * (10_000_000 if k == 3 else 1)
 
 
+@pytest.mark.filterwarnings("ignore::pyflat.PerformanceWarning")
 def test_one_long_string_among_many_names_the_options():
     lanes = np.arange(1_000_000) % 1000
     with pytest.raises(MemoryError, match='1,000,000 strings in an array of <U10000000 .*results="string" and "codes"'):

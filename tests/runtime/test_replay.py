@@ -2,6 +2,8 @@
 
 import math
 import re
+import runpy
+import sys
 import traceback
 import warnings
 
@@ -97,12 +99,36 @@ def test_statistics_and_the_performance_warning():
     twin = pyflat.twin(fn)
     twin(np.ones(10))
     assert (twin.stats.calls, twin.stats.lanes, twin.stats.replayed) == (1, 10, 10)
-    with pytest.warns(pyflat.PerformanceWarning, match="100,000 of 100,000 lanes") as caught:
-        twin(np.ones(100_000))
+    with pytest.warns(pyflat.PerformanceWarning, match="10,000 of 10,000 lanes") as caught:
+        twin(np.ones(10_000))
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        twin(np.ones(100_000))
+        twin(np.ones(10_000))
+
+
+def test_texts_that_are_put_together_lane_by_lane_warn_once():
+    def written(x: float):
+        return f"{x:.2f} m"
+
+    twin = pyflat.twin(written)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twin(np.ones(9_999))
+    with pytest.warns(pyflat.PerformanceWarning, match="written_flat: strings or lists are put together one lane at a time"):
+        assert twin(np.ones(10_000))[-1] == "1.00 m"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        twin(np.ones(10_000))
+
+
+def test_few_different_strings_do_not_warn():
+    def side(x: float):
+        return "left" if x < 0.0 else "right"
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert pyflat.twin(side)(np.ones(20_000))[0] == "right"
 
 
 _marked = {}
@@ -198,3 +224,80 @@ def test_powers_raise_what_their_spelling_raises(x, y, target):
         with pytest.raises(wanted[0]) as raised:
             pyflat.twin(fn).with_options(target=target)(np.array([2.0, x]), np.array([3.0, y]))
         assert (type(raised.value), str(raised.value)) == wanted
+
+
+INFINITE = [math.inf, -math.inf]
+FORMULAS = [
+    "x**2", "x**3", "x**-1", "x**0.5", "x**2.5", "2.0**x", "0.5**x", "0.0**x", "1.0**x", "x**math.inf", "math.sqrt(x**2 + y**2)",
+    "x**y", "math.pow(x, y)", "math.exp(x)", "math.exp2(x)", "math.expm1(x)", "math.sinh(x)", "math.cosh(x)", "math.lgamma(x)",
+    "math.ldexp(x, 3)", "round(x, 2)", "abs(complex(x, y))", "math.hypot(x, y)", "math.gamma(abs(x))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_infinite_operands_are_not_replayed(formula, target, tmp_path):
+    (tmp_path / "formula.py").write_text(f"import math\ndef f(x, y):\n    return {formula}\n")
+    twin = pyflat.twin(runpy.run_path(str(tmp_path / "formula.py"))["f"]).with_options(target=target)
+    lanes = [(x, y) for x in [*INFINITE, math.nan] for y in [*INFINITE, math.nan, 0.0, -1.5, 2.0, 3.0]] * 20
+    got = twin(*map(np.array, zip(*lanes)))
+    wanted = np.array([twin.original(*lane) for lane in lanes])
+    assert got.tobytes() == wanted.tobytes() or np.array_equal(got, wanted, equal_nan=True)
+    assert (np.signbit(got) == np.signbit(wanted))[wanted == 0.0].all()
+    assert twin.stats.replayed == 0
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_gamma_of_minus_infinity_raises(target):
+    def gamma(x):
+        return math.gamma(x)
+
+    with pytest.raises(ValueError, match=r"math domain error|expected a noninteger or positive integer"):
+        pyflat.twin(gamma).with_options(target=target)(np.array([math.inf, -math.inf]))
+
+
+def products(x: int, y: int):
+    """Ints near the limit, of which some leave it."""
+    return x * y, x
+
+
+def test_lanes_that_return_and_lanes_that_raise_alternate():
+    x = np.array([-(2**62), 2**62, 5] * 3000)
+    values, faults = pyflat.twin(products, errors="mask")(x, 2)
+    assert np.array_equal(faults.lanes, np.arange(1, 9000, 3))
+    assert faults[1].message == f"the function returned the integer {2**63!r}, which does not fit into 64 bits"
+    assert values[0].tolist() == [-(2**63), 0, 10] * 3000
+    assert values[1].tolist() == [-(2**62), 0, 5] * 3000
+
+
+def test_no_lane_is_run_behind_the_first_that_raises(monkeypatch):
+    called = []
+
+    def look(frame, event, argument):
+        if event == "call" and frame.f_code is f.inverse.__code__:
+            called.append(frame.f_locals["x"])
+
+    monkeypatch.setattr(replay, "MAX_COUNTED", 0)
+    twin = pyflat.twin(f.inverse)
+    twin(1.0)
+    sys.setprofile(look)
+    try:
+        with pytest.raises(ZeroDivisionError) as error:
+            twin(np.array([1.0, 0.0, 0.0]))
+    finally:
+        sys.setprofile(None)
+    assert "lane 1 " in notes(error)[0]
+    assert called == [0.0]
+
+
+def test_replayed_lanes_of_every_kind_of_argument():
+    def scaled(point: f.Point, name: str, n: int, m: int, *, by=2):
+        return n * m, point.x * by, name == "a"
+
+    n = np.where(np.arange(100) % 2, 3, -(2**62))
+    x, names = np.arange(100.0), np.array(["a", "b"] * 50)
+    twin = pyflat.twin(scaled)
+    got = twin(f.Point(x, 1.0), names, n, np.full(100, 2))
+    wanted = [scaled(f.Point(*lane[:2]), *lane[2:], 2) for lane in zip(x.tolist(), [1.0] * 100, names.tolist(), n.tolist())]
+    assert list(zip(*(part.tolist() for part in got))) == wanted
+    assert twin.stats.replayed == 50

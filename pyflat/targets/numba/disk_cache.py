@@ -116,11 +116,12 @@ class Cache:
         except OSError:
             return
 
-    def _prune(self) -> None:
-        """Once in a process: remove what was not used for longest, down to three quarters of the limit."""
-        if self._pruned:
-            return
-        self._pruned = True
+    def sizes(self) -> list[int]:
+        """Of all entries, in bytes."""
+        return [size for _, size, _ in self._entries()]
+
+    def _entries(self) -> list[tuple[float, int, str]]:
+        """When each was used last, its size and its path."""
         entries = []
         with os.scandir(self.folder) as listed:
             for entry in listed:
@@ -128,6 +129,14 @@ class Cache:
                     with contextlib.suppress(OSError):  # another process has removed it
                         found = entry.stat()
                         entries.append((found.st_mtime, found.st_size, entry.path))
+        return entries
+
+    def _prune(self) -> None:
+        """Once in a process: remove what was not used for longest, down to three quarters of the limit."""
+        if self._pruned:
+            return
+        self._pruned = True
+        entries = self._entries()
         total = sum(size for _, size, _ in entries)
         if total <= MOST_BYTES:
             return
@@ -196,8 +205,13 @@ def opened() -> Cache | None:
     """The cache that the environment asks for; None where there is none, or none that can be trusted."""
     if os.environ.get("PYFLAT_CACHE") == "0":
         return None
+    return _opened_at(place(), os.getpid())
+
+
+def place() -> str:
+    """The folder of the cache, whether it is there or not."""
     named = os.environ.get("PYFLAT_CACHE_DIR")
-    return _opened_at(os.path.expanduser(named) if named else _default_folder(), os.getpid())
+    return os.path.expanduser(named) if named else _default_folder()
 
 
 @lru_cache(maxsize=1)
