@@ -13,7 +13,11 @@
               text may be kept as it is;
   cost        an estimate in additions, for targets that have no measurement.
 
-Adding a primitive is one row here and one spelling per target; adding a mathematical function is one record.
+Adding a mathematical function is one record. Adding a primitive is one row here, its spelling in the tables of both
+engines (`targets/numpy/spelling.py`, `targets/numba/ops.py`) and of the other targets that are to have it (those that
+do not refuse it), and what makes it in `frontend/` or `passes/`. What passes and analyses know of an operation beyond
+its row (intervals, demanded bits, rewriting rules, theorems, measured costs) stands with them, by its name. Of an
+operation that they do not name they assume nothing, or what its row says.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Replay: lanes that the engine suspects are run through the original, which settles what they are.
 
 Detection may be conservative: a suspect lane in which the original returns gets the original's value (in float32 the
-value that the lane has there, see `reference`). Where the
-original raises, `patch` raises the exception of the lowest such lane as it is, with a note that names the lane, and
-`sort_out` goes on and tells which lanes they are. Lanes are run in increasing order.
+value that the lane has there, see `float32_reference`). Where the original raises, `patch` raises the exception of the
+lowest such lane as it is, with a note that names the lane, and `sort_out` goes on and tells which lanes they are.
+Lanes are run in increasing order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The vector math of `pyflat.functions.vmath` in LLVM's IR: each function becomes a small function of the module,
-inlined always.
+which is inlined, or called where there are many of it (`called_functions`).
 
-The bodies hold no call but of LLVM's exact intrinsics, no branch and no conversion between float and integer that
-AVX2 lacks, so that the loop vectoriser takes them like any arithmetic. `llvm.fma` is exact by definition: one
-instruction where the computer has it, the C library's function where it has not.
+A body holds no call but of LLVM's exact intrinsics, no branch and no conversion between float and integer that AVX2
+lacks: it computes vectors of lanes. Lanes that it leaves in doubt are settled behind it, by a branch to a call of the
+C library's function, or after a block (`doubtful_lanes`). `llvm.fma` is exact by definition: one instruction where the
+computer has it, the C library's function where it has not.
 """
 
 from __future__ import annotations
