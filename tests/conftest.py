@@ -3,6 +3,7 @@
 import functools
 import os
 import signal
+from collections import Counter
 
 import pytest
 
@@ -27,12 +28,16 @@ def _no_limits_of_time(monkeypatch):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Of a test marked `turns(n)`, all but each n-th case are slow. Where it has two lists of cases, functions and
-    targets, each function has its turn on one target after the other."""
+    """Of each n cases of a test marked `turns(n)`, all but one are slow: the first of the first n, the last of the next n,
+    and so on backwards. Where a test has a list of functions and one of targets, each target has its turn."""
+    places: Counter[object] = Counter()
     for item in items:
         turns = item.get_closest_marker("turns")
-        if turns is not None and sum(item.callspec.indices.values()) % turns.args[0]:
-            item.add_marker(pytest.mark.slow)
+        if turns is not None:
+            place, n = places[item.function], turns.args[0]
+            places[item.function] += 1
+            if (place + place // n) % n:
+                item.add_marker(pytest.mark.slow)
 
 
 @functools.cache
