@@ -15,8 +15,8 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.functions import libm, loaded_library, python_versions, ways
-from pyflat.inspection.kernel_outcomes import repeated
-from pyflat.inspection.verify import DifferenceError
+from pyflat.runtime.audit import DifferenceError
+from pyflat.runtime.kernel_outcomes import repeated
 from pyflat.runtime.settings import NAMES, resolve
 from pyflat.targets.target import verified
 

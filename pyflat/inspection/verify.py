@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyflat.inspection import kernel_outcomes
-from pyflat.inspection.lane_trace import LaneTrace, trace_lane
+from pyflat.inspection.lane_trace import trace_lane
 from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import leaves
+from pyflat.runtime import kernel_outcomes
 from pyflat.runtime.arrays import Array, Lanes
+from pyflat.runtime.audit import DifferenceError, equal
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.faults import lane_index
@@ -29,24 +30,6 @@ from pyflat.runtime.settings import Options
 
 RECOMPUTED = 200
 """So many lanes of `math="fast"` are run in the interpreter."""
-
-
-class DifferenceError(AssertionError):
-    """A lane in which twin and original differ: its index, its arguments in order, and the lane line by line where
-    that was looked at."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        lane: int | tuple[int, ...] = (),
-        row: tuple[Any, ...] = (),
-        lane_trace: LaneTrace | None = None,
-    ):
-        super().__init__(message)
-        self.lane = lane
-        self.row = row
-        self.lane_trace = lane_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,13 +156,6 @@ def _recomputed(among: npt.NDArray[Any], lanes: Lanes, arrays: Sequence[Array], 
 
 def _row(lanes: Lanes, lane: Any) -> list[Any]:
     return [x[lane].item() if isinstance(x, np.ndarray) else x.item() for x in lanes.inputs]
-
-
-def equal(a: Array, b: Array) -> npt.NDArray[np.bool_]:
-    """Where two arrays are the same, nan as nan, 0.0 not as -0.0."""
-    if a.dtype.kind != "f":
-        return np.asarray(a == b)
-    return np.asarray(((a == b) & (np.signbit(a) == np.signbit(b))) | (np.isnan(a) & np.isnan(b)))
 
 
 def _difference(

@@ -164,7 +164,12 @@ class Caller:
         if others := containers.find(self.parameters, args, kwargs, options.static):
             return containers.call(self, others, args, kwargs, options, twin, out, part)
         if self.kernels.takes(args, kwargs, options):
-            learn = None if twin is None or not options.cache else partial(self.plans.learn_kernel, self, options, twin)
+            if options.audit:
+                from pyflat.runtime.audit import audit_kernel
+
+                audit_kernel(self, args, kwargs, options)
+            long = not options.cache or options.audit > 0.0
+            learn = None if twin is None or long else partial(self.plans.learn_kernel, self, options, twin)
             return self.kernels(args, kwargs, options, out, learn)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
             coded = word_call(self, texts, args, kwargs, options, out, part)
@@ -183,7 +188,7 @@ class Caller:
         context, into = with_destinations(self._prepared(call, options, out, built, part), built.result)
         context, ran = _ran(built, context, into)
         found = self.settle(context, built.result, ran, built.reference)
-        if twin is not None and written_record(built.result) is None:
+        if twin is not None and not options.audit and written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
         return self._returned(built, found, options, args, kwargs)
 
@@ -241,7 +246,7 @@ class Caller:
             require_nan(built.result)
         lanes = self._prepared(call, options, None, built).lanes.in_memory_order().inputs
         built.prepare(lanes)
-        if written_record(built.result) is None:
+        if not options.audit and written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
             self.plans.make()
             built.prepare(lanes)  # what the plan takes besides
@@ -305,6 +310,10 @@ class Caller:
         finally:
             self._count(lanes.count, replayed, len(faults or ()))
         self._warn(replayed, lanes.count, result)
+        if options.audit:
+            from pyflat.runtime.audit import audit_lanes
+
+            audit_lanes(context, result, leaves, suspect, reference)
         if options.errors not in ("mask", "nan"):
             return collect(result, leaves, lanes, None, context.out)
         faults = Faults.none(lanes.shape) if faults is None else faults

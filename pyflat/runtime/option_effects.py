@@ -63,6 +63,7 @@ _WHOLE: dict[str, tuple[Effect, ...]] = {
 """What kernels make of options, alone and as generalised ufuncs."""
 _GUFUNC: dict[str, tuple[Effect, ...]] = {
     **_WHOLE, "core_dims": (WORKS,),
+    "audit": (Effect("refused at the function", "calls over outer dimensions are not audited: audit the kernel"),),
     "arrays": (Effect("no effect", "signature= says which operands have dimensions"),),
 }
 _LANES: dict[str, tuple[Effect, ...]] = {

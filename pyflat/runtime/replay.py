@@ -265,6 +265,10 @@ class Replay:
         """The lanes that are marked, with their lane values as Python scalars."""
         return self._gather(np.flatnonzero(wanted))
 
+    def rows_of(self, lanes: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
+        """The same of these lanes."""
+        return self._gather(lanes)
+
     def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
         """The Python arguments of each of these lanes."""
         for start in range(0, len(found), _CHUNK):

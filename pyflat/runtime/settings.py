@@ -5,7 +5,8 @@ What is in force is decided at each call, the nearest setting first:
     1. what was written at the decorator, at `pyflat.twin` or at `twin.with_options`;
     2. the innermost `with pyflat.options(...)` block that is open in this thread or task;
     3. `pyflat.set_defaults(...)`;
-    4. the environment variable PYFLAT_TARGET (the target only);
+    4. the environment variables PYFLAT_TARGET (the target only) and PYFLAT_AUDIT (the share that is audited; as it is
+       when pyflat is imported);
     5. the defaults of the class `Options`.
 
 Options are never keywords of a call: there every keyword is a parameter of the user's function, but for `out`.
@@ -72,6 +73,9 @@ class Options:
                 "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for None
     none        None among numbers: "raise": an exception in such a lane; "masked": masked arrays; "object": arrays of
                 objects; "nan": nan
+    audit       so large a share of the lanes of each call (from 0.0 to 1.0), drawn at random, is computed by the
+                original too, and a difference is a `pyflat.testing.DifferenceError`; of a kernel a share of the calls,
+                on copies of its arrays. Lanes of math="fast" are not compared. While it is on, calls take the long way
     inject      the decorator also puts `<name>_flat` into the module
     """
 
@@ -93,6 +97,7 @@ class Options:
     whitelist: frozenset[Call] | None = None
     results: Literal["labels", "string", "codes"] = "labels"
     none: Literal["raise", "masked", "object", "nan"] = "raise"
+    audit: float = 0.0
     inject: bool = True
 
     @property
@@ -110,9 +115,9 @@ class Options:
         errors = self.errors if self.errors == "unchecked" else "raise"
         dtype: Literal["float64", "float32"] = "float32" if self.dtype == "float32" else "float64"
         same = errors == self.errors and self.parallel is None and dtype == self.dtype
-        if same and (self.results, self.none) == ("labels", "raise"):
+        if same and (self.results, self.none, self.audit) == ("labels", "raise", 0.0):
             return self
-        return replace(self, errors=errors, parallel=None, dtype=dtype, results="labels", none="raise")
+        return replace(self, errors=errors, parallel=None, dtype=dtype, results="labels", none="raise", audit=0.0)
 
     @property
     def all_built(self) -> tuple[Options, ...]:
@@ -154,6 +159,7 @@ class OptionArguments(TypedDict, total=False):
     whitelist: Iterable[str | Call] | None
     results: Literal["labels", "string", "codes"]
     none: Literal["raise", "masked", "object", "nan"]
+    audit: float
     inject: bool
 
 
@@ -234,6 +240,8 @@ def in_force() -> InForce | None:
     return InForce(_block.get, _block.get(), _defaults, data, encode("PYFLAT_TARGET"), encode("PYFLAT_DISABLE"))
 
 
+AUDIT = os.environ.get("PYFLAT_AUDIT")
+"""Looked at once, so that calls need not."""
 _defaults: Settings = ()
 _block: ContextVar[Settings] = ContextVar("pyflat_options", default=())
 
@@ -248,6 +256,8 @@ def _merge(explicit: Settings, block: Settings, defaults: Settings, environment:
     found: dict[str, Any] = {}
     if environment:
         found["target"] = _target(environment, f"the environment variable PYFLAT_TARGET={environment!r}")
+    if AUDIT:
+        found["audit"] = _share(AUDIT, f"the environment variable PYFLAT_AUDIT={AUDIT!r}")
     for layer in (defaults, block, explicit):
         found.update(layer)
     return Options(**found)
@@ -282,6 +292,10 @@ def _value(name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise TypeError(f"{name}={value!r}: expected True or False")
         return value
+    if name == "audit":
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError(f"audit={value!r}: expected a number from 0.0 to 1.0")
+        return _share(value, f"audit={value!r}")
     if name in ("static", "arrays"):
         return _names(name, value)
     if name == "whitelist":
@@ -295,6 +309,16 @@ def _value(name: str, value: Any) -> Any:
     if value < 1:
         raise ValueError(f"{name}={value!r}: expected an int of at least 1")
     return value
+
+
+def _share(value: str | float, shown: str) -> float:
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0.0 <= share <= 1.0:
+        raise ValueError(f"{shown}: expected a number from 0.0 to 1.0")
+    return share
 
 
 def _core_dims(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:

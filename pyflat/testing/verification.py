@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
-from pyflat.inspection.verify import DifferenceError
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
+from pyflat.runtime.audit import DifferenceError
 from pyflat.runtime.faults import LaneError
 from pyflat.runtime.kernels import parsed_kinds, split_kinds
 from pyflat.runtime.settings import resolve, settings

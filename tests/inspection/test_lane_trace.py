@@ -9,10 +9,10 @@ import pytest
 import pyflat
 from pyflat.inspection import tracing
 from pyflat.inspection.lane_trace import same
-from pyflat.inspection.verify import DifferenceError, equal
 from pyflat.ir.nodes import Block, Function, Op
 from pyflat.passes import pipelines as pipeline
 from pyflat.passes.record import Pass
+from pyflat.runtime.audit import DifferenceError, equal
 from tests.runtime import functions as f
 
 XS = np.array([1.0, 2.0, 3.0, 0.0])

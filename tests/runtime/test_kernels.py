@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.inspection import kernel_outcomes
-from pyflat.inspection.verify import DifferenceError
+from pyflat.runtime import kernel_outcomes
+from pyflat.runtime.audit import DifferenceError
 from pyflat.testing.flattened import NotVerifiableError, verify_flattened
 
 TARGETS = pytest.mark.parametrize("target", ["numpy", "numba"])

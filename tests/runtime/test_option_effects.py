@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import sys
 import types
 import warnings
 
@@ -98,7 +99,7 @@ SAMPLES = {
     "target": "numba", "static": ("n",), "arrays": ("x",), "signature": "(n)->()", "core_dims": {"a": "time"},
     "loops": "unroll", "max_unroll": 3, "max_trips": 5, "errors": "mask", "math": "fast", "dtype": "float32",
     "fast_math": True, "parallel": True, "cache": False, "strict_fold": True, "whitelist": {"helper": None},
-    "results": "codes", "none": "masked", "inject": False,
+    "results": "codes", "none": "masked", "audit": 1.0, "inject": False,
 }
 KEEPING = (Call("helper", arrays=note),)
 
@@ -248,6 +249,23 @@ def works_results(form, target, compiled, patch):
 
 def works_none(form, target, compiled, patch):
     return new(maybe, target=target, none="masked")(ARRAY).mask.tolist() == [False, True, True]
+
+
+def works_audit(form, target, compiled, patch):
+    """The original runs beside the twin."""
+    function, given, argument = basic(form, target)
+    runs = []
+    for share in (0.0, 1.0):
+        twin, called = new(function, audit=share, **given), []
+        twin(argument)
+        code = twin.original.__code__
+        sys.setprofile(lambda frame, event, _: called.append(event) if event == "call" and frame.f_code is code else None)
+        try:
+            twin(argument)
+        finally:
+            sys.setprofile(None)
+        runs.append(len(called))
+    return runs == [0, len(argument) if form == "lanes" else 1]
 
 
 def works_inject(form, target, compiled, patch):

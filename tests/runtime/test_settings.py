@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("fresh_defaults")
 
 def test_the_names_are_the_same_everywhere():
     assert NAMES == ("target", "static", "arrays", "signature", "core_dims", "loops", "max_unroll", "max_trips", "errors", "math", "dtype", "fast_math",
-                     "parallel", "cache", "strict_fold", "whitelist", "results", "none", "inject")
+                     "parallel", "cache", "strict_fold", "whitelist", "results", "none", "audit", "inject")
     made = pyflat.Options()
     assert (made.target, made.static, made.loops, made.max_unroll) == ("numpy", (), "auto", 4096)
     assert (made.errors, made.math, made.dtype, made.cache, made.inject) == ("raise", "exact", "float64", True, True)
@@ -64,7 +64,7 @@ def test_what_is_not_built_yet_is_refused(given):
 def test_defaults_written_out_are_accepted():
     given = {"target": "numpy", "static": (), "arrays": None, "signature": None, "core_dims": (), "loops": "auto", "max_unroll": 4096, "max_trips": None, "errors": "raise",
              "math": "exact", "dtype": "float64", "fast_math": False, "parallel": None, "cache": True,
-             "whitelist": None, "inject": True}
+             "whitelist": None, "audit": 0.0, "inject": True}
     assert pyflat.twin(f.inverse, **given).options == pyflat.Options()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.inspection import kernel_outcomes
+from pyflat.runtime import kernel_outcomes
 from pyflat.testing import DifferenceError, kernels, verify
 from pyflat.testing.flattened import NotVerifiableError
 

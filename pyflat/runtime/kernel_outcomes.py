@@ -6,13 +6,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.runtime.calls import Caller
 from pyflat.runtime.settings import Options
+
+if TYPE_CHECKING:
+    from pyflat.runtime.calls import Caller
 
 _LINE = 64
 """Copies lie at the same place in a line of the cache as what they are copies of."""
@@ -66,7 +68,7 @@ def _run(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _pairs(ours: _Outcome, theirs: _Outcome) -> Iterator[tuple[str, Any, Any]]:
-    yield "what it raises", _shown(ours.error), _shown(theirs.error)
+    yield "what it raises", shown(ours.error), shown(theirs.error)
     yield "its warnings", ours.warned, theirs.warned
     yield from _items("its result", ours.value, theirs.value)
     for name, value in ours.arguments.items():
@@ -74,7 +76,7 @@ def _pairs(ours: _Outcome, theirs: _Outcome) -> Iterator[tuple[str, Any, Any]]:
             yield name, value, theirs.arguments[name]
 
 
-def _shown(error: BaseException | None) -> str:
+def shown(error: BaseException | None) -> str:
     return "nothing" if error is None else f"{type(error).__name__}: {error}"
 
 
