@@ -12,6 +12,7 @@ import pytest
 import pyflat
 from pyflat.frontend import notices
 from pyflat.functions import python_versions
+from pyflat.targets.numba.jit import LEVELS
 
 ROOT = Path(__file__).parent.parent.parent
 TESTED = [f"{major}.{minor}" for major, minor in python_versions.TESTED]
@@ -33,6 +34,20 @@ def test_classifiers_are_the_tested_versions():
 def test_the_page_of_versions_names_them():
     page = (ROOT / "docs" / "reference" / "versions.md").read_text()
     assert re.findall(r"CPython (\d\.\d+)", page) == TESTED
+
+
+def test_the_readme_names_them_and_leaves_terms_to_the_page():
+    support = (ROOT / "README.md").read_text().partition("## Support")[2].partition("\n## ")[0]
+    assert f"Python {TESTED[0]} to {TESTED[-1]}" in support
+    assert "docs/reference/versions.md" in support
+    assert not re.search("minor|years", support)
+
+
+def test_the_page_names_the_extras_of_the_lowest_versions_and_the_levels():
+    page, script = (ROOT / "docs" / "reference" / "versions.md").read_text(), (ROOT / ".ci" / "pythons").read_text()
+    (extras,) = re.findall(r"lowest\.txt --editable '\.\[([\w,]+)\]'", script)
+    assert re.findall(r"`(\w+)`", re.findall(r"its extras (.*?)\. ", page)[0]) == extras.split(",")
+    assert [name for name in LEVELS if name != "generic"] == re.findall(r"`(x86-64-v\d)`", page)
 
 
 def test_continuous_integration_runs_them():
