@@ -8,6 +8,8 @@ import pytest
 
 import pyflat
 
+PANDAS = tuple(map(int, pd.__version__.split(".")[:2]))
+
 pd = pytest.importorskip("pandas", "3")
 KINDS = {
     "Int64": lambda rng: rng.choice((-3, 0, 1, 2, 7)), "Float64": lambda rng: rng.choice((-1.5, 0.0, 2.0, 1e300)),
@@ -229,7 +231,8 @@ def test_map_leaves_out_what_is_missing_where_it_is_asked_to():
     for action in (None, "ignore"):
         function = (lambda n: n + 1) if action is None else (lambda n: 10 // n if n > 2 else 0)
         found = series.map(function, na_action=action, engine=pyflat.flatten)
-        pd.testing.assert_series_equal(found, series.map(function, na_action=action))
+        own = series.map(function, na_action=action)
+        pd.testing.assert_series_equal(found, own, check_dtype=PANDAS >= (3, 1))  # before, map made float64 of Int64
 
 
 def test_columns_that_no_row_can_have_are_refused_where_they_are_read():
