@@ -8,9 +8,8 @@ import pytest
 
 import pyflat
 
-PANDAS = tuple(map(int, pd.__version__.split(".")[:2]))
-
 pd = pytest.importorskip("pandas", "3")
+PANDAS = tuple(map(int, pd.__version__.split(".")[:2]))
 KINDS = {
     "Int64": lambda rng: rng.choice((-3, 0, 1, 2, 7)), "Float64": lambda rng: rng.choice((-1.5, 0.0, 2.0, 1e300)),
     "float64": lambda rng: rng.choice((-1.5, 0.0, 2.0)), "int64": lambda rng: rng.choice((-3, 0, 1, 2)),
