@@ -143,13 +143,13 @@ class Replay:
     def _run_columns(self, call: Callable[..., Any], lanes: npt.NDArray[np.intp], leaves: Sequence[Array]
                      ) -> Iterator[tuple[int, Exception]]:
         """`_failing` for lanes whose arguments are columns, which takes little more than the original's calls."""
-        calls, at = map(call, *self._argument_columns(lanes)), 0
+        rows, at = zip(*self._argument_columns(lanes), strict=True), 0
         while at < len(lanes):
             returned: list[Any] = []
             raised: list[Exception] = []  # emptied, for a traceback holds this frame
             try:
-                for value in calls:
-                    returned.append(value)  # noqa: PERF402 - what has returned before an exception is kept
+                for row in rows:  # no map(), which a StopIteration of the original would end
+                    returned.append(call(*row))  # noqa: PERF401 - what has returned before an exception is kept
             except Exception as error:  # noqa: BLE001 - whatever the original raises belongs to its caller
                 raised.append(error)
             for position, misfit in self._write(lanes[at:at + len(returned)], returned, leaves):

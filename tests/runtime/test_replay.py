@@ -301,3 +301,14 @@ def test_replayed_lanes_of_every_kind_of_argument():
     wanted = [scaled(f.Point(*lane[:2]), *lane[2:], 2) for lane in zip(x.tolist(), [1.0] * 100, names.tolist(), n.tolist())]
     assert list(zip(*(part.tolist() for part in got))) == wanted
     assert twin.stats.replayed == 50
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_an_original_that_raises_stop_iteration_ends_no_replay(target):
+    def first_above(x: float):
+        return next(iter((x,) if x > 0.5 else ()))
+
+    xs = np.array([1.0, 0.0, 2.0, 0.25] * 40)
+    values, faults = pyflat.twin(first_above, target=target, errors="mask")(xs)
+    assert len(faults) == 80 and {fault.type for fault in faults if fault} == {StopIteration}
+    assert values[::2].tolist() == xs[::2].tolist()
