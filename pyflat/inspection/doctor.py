@@ -23,7 +23,8 @@ from pyflat.targets.target import verified
 if TYPE_CHECKING:
     from pyflat.runtime.twins import Twin
 
-PACKAGES = ("pyflat", "numpy", "numba", "llvmlite", "libcst")
+COMPILERS = ("numba", "llvmlite")
+PACKAGES = ("pyflat", "numpy", "libcst", *COMPILERS)
 CALLS = 4
 """So many calls of a twin, one after the other, are compared: later ones are made by a plan."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
     from pyflat.inspection.lane_trace import LaneTrace
     from pyflat.runtime.calls import Caller
 
-_random = np.random.default_rng()
+@cache
+def _random() -> np.random.Generator:
+    """Made when it is needed: while this module is imported, NumPy may be a copy without it (`functions.originals`)."""
+    return np.random.default_rng()
 
 
 class DifferenceError(AssertionError):
@@ -83,7 +87,7 @@ def audit_lanes(context: CallContext, result: Shape, found: Sequence[Array], run
 
 def audit_kernel(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> None:
     """Compare some calls of a kernel with their original. Raises DifferenceError."""
-    if _random.random() >= options.audit:
+    if _random().random() >= options.audit:
         return
     differs, _, _ = kernel_outcomes.compare(caller, args, kwargs, replace(options, audit=0.0))
     if differs:
@@ -96,7 +100,7 @@ def _drawn(count: int, share: float) -> npt.NDArray[np.intp]:
     """Each lane with this probability, in order."""
     if share >= 1.0:
         return np.arange(count)
-    return np.sort(_random.choice(count, _random.binomial(count, share), replace=False, shuffle=False))
+    return np.sort(_random().choice(count, _random().binomial(count, share), replace=False, shuffle=False))
 
 
 def _difference(replay: Replay, drawn: npt.NDArray[np.intp], position: int, row: Row, ours: Sequence[Array], theirs: str

@@ -104,6 +104,7 @@ def test_tiny_numbers(of_3_12, target):
     assert differing(twin_of(norm_of_two, target)(x, y, z), expected) == 0
 
 
+@pytest.mark.filterwarnings("ignore::pyflat.PerformanceWarning")  # a tenth of the points overflow
 @pytest.mark.parametrize("fn", OPERANDS)
 @pytest.mark.parametrize("target", TARGETS)
 def test_norms_are_the_running_pythons(fn, target):

@@ -407,7 +407,7 @@ def many_terms(x: float):
     (option_of_ufunc, "flatten/unsupported-expression", "options of np.sqrt"),
     (option_of_sum, "flatten/unsupported-expression", "dtype= of np.sum"),
     (lane_mask, "flatten/lane-to-object", "mask"),
-    (writes_captured, "flatten/effect", "captured array"),
+    (writes_captured, "flatten/effect", "an array that is not made in the function"),
     (written_under_another_name, "flatten/list-mutation", "written in place"),
     (different_shapes, "flatten/result-kind", "different shapes"),
     (small_floats, "flatten/unsupported-expression", "float32"),
