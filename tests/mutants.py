@@ -719,7 +719,7 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="targets/numba/test_integer_narrowing.py", numba=True),
     *_of("replay", "runtime/replay.py",
          ("a lane that returns is not patched", "Replay._write", "leaf[lanes] = column", "leaf[lanes] = leaf[lanes]"),
-         ("the first lane is replayed in place of each other", "Replay._gather",
+         ("the first lane is replayed in place of each other", "Replay.rows_of",
           "part = found[start:start + _CHUNK]", "part = found[start:start + _CHUNK] * 0"),
          ("what the original raises is lost", "Replay._run_columns", "yield at, raised.pop()", "raised.pop()"),
          tests="runtime/test_replay.py"),

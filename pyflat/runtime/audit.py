@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyflat.inspection.lane_trace import LaneTrace
     from pyflat.runtime.calls import Caller
 
+
 @cache
 def _random() -> np.random.Generator:
     """Made when it is needed: while this module is imported, NumPy may be a copy without it (`functions.originals`)."""

@@ -123,7 +123,7 @@ class Replay:
         for start in range(0, len(found), _CHUNK):
             lanes = found[start:start + _CHUNK]
             if call is None or self.limited is not None and self.limited[lanes].any():
-                failing = _run_rows(run, self._gather(lanes), leaves)
+                failing = _run_rows(run, self.rows_of(lanes), leaves)
             else:
                 failing = self._run_columns(call, lanes, leaves)
             for position, error in failing:
@@ -263,14 +263,10 @@ class Replay:
 
     def rows(self, wanted: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Row]]:
         """The lanes that are marked, with their lane values as Python scalars."""
-        return self._gather(np.flatnonzero(wanted))
+        return self.rows_of(np.flatnonzero(wanted))
 
-    def rows_of(self, lanes: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
+    def rows_of(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
         """The same of these lanes."""
-        return self._gather(lanes)
-
-    def _gather(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
-        """The Python arguments of each of these lanes."""
         for start in range(0, len(found), _CHUNK):
             part = found[start:start + _CHUNK]
             columns = self._columns(part)
@@ -286,7 +282,7 @@ class Replay:
 
     def _annotate(self, error: Exception, rest: npt.NDArray[np.intp], run: Callable[[Row], Any]) -> None:
         """Say which lane it was, and how many others fail (counted within bounds)."""
-        lanes = self._gather(rest)
+        lanes = self.rows_of(rest)
         lane, values = next(lanes)
         failed, complete, deadline = 1, True, time.monotonic() + MAX_SECONDS
         for position, (_, others) in enumerate(lanes):

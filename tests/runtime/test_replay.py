@@ -312,3 +312,15 @@ def test_an_original_that_raises_stop_iteration_ends_no_replay(target):
     values, faults = pyflat.twin(first_above, target=target, errors="mask")(xs)
     assert len(faults) == 80 and {fault.type for fault in faults if fault} == {StopIteration}
     assert values[::2].tolist() == xs[::2].tolist()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_many_lanes_that_are_replayed_get_what_the_original_returns(target):
+    def rounded(x: float):
+        return round(x, 2) * 1e-300, int(x) % 7
+
+    xs = np.array([2.675, 1e306, -1e307, 0.125, 5.5] * 40)
+    twin = pyflat.twin(rounded, target=target)
+    found, wanted = twin(xs), [rounded(x) for x in xs.tolist()]
+    assert twin.stats.replayed >= 80
+    assert list(zip(*[part.tolist() for part in found], strict=True)) == wanted

@@ -80,8 +80,9 @@ class Kernel:
     def called_often(self) -> frozenset[str]:
         ops = list(all_ops(list(self.items)))
         often = called_often(ops)
-        return often if ways.FUNCTIONS.first(bool(often)) == bool(often) else frozenset(
-            () if often else (op.opcode for op in ops))
+        if ways.FUNCTIONS.first(bool(often)):
+            return often or frozenset(op.opcode for op in ops)
+        return frozenset()
 
     @property
     def results(self) -> tuple[Value, ...]:
