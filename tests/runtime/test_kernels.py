@@ -447,3 +447,25 @@ def test_a_number_that_is_pythons_in_some_iterations_says_which_it_is(target):
         at_times(x[:count], one)
         pyflat.twin(at_times, target=target)(x[:count], other)
         assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_numpys_bools_are_no_indices_of_pythons_sequences(target):
+    def of_text(a, out):
+        for i in range(a.shape[0]):
+            out[i] = float("12"[a[i] > 0.5])
+
+    def of_tuple(a, out):
+        for i in range(a.shape[0]):
+            out[i] = (1.0, 2.0)[a[i] > 0.5]
+
+    def by_pythons(a, out):
+        for i in range(a.shape[0]):
+            out[i] = (1.0, 2.0)[bool(a[i] > 0.5)] + float("12"[int(a[i] > 0.5)])
+
+    a, out = np.array([0.0, 1.0]), np.zeros(2)
+    for function in (of_text, of_tuple):
+        with pytest.raises(TypeError, match=r"indices must be integers.*numpy\.bool"):
+            pyflat.twin(function, target=target)(a, out)
+    pyflat.twin(by_pythons, target=target)(a, out)
+    assert out.tolist() == [2.0, 4.0]

@@ -379,8 +379,11 @@ def _position(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Value:
     kind = numeric_kind(key)
     if isinstance(key, Unsigned):
         return unsigned.as_int(s, key)
-    if kind is FLOAT or kind is None:
+    if kind is FLOAT or kind is None or kind is BOOL and s.is_numpy(key):
         raise s.fault("TypeError", "indices must be integers", node)
+    if kind is BOOL and s.may_be_numpy(key):
+        raise s.refuse("flatten/not-yet", "an index that is Python's bool or NumPy's, which is a TypeError", node,
+                       help="write int(flag)")
     return scalars.to_kind(s, lane(key), INT)
 
 
