@@ -377,6 +377,7 @@ class Kernels:
                 learn(version, given, time.perf_counter() - start, watch)
         elif state in ("warning", "unclear"):
             put_back(arguments, kept)
+            ways.note(ways.KERNEL_WATCH.name, "careful")
             state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
         self._count(0, int(state != "done"), 0)
         if state != "done":

@@ -224,6 +224,26 @@ def test_the_environment_forces_ways():
     assert "ValueError: arms='no': expected one of" in wrong.stderr
 
 
+UNTOLD = {"stores", "digits"}
+"""What addresses decide in each call; what `stats.functions` says."""
+
+
+def test_stats_tell_all_ways():
+    several = [*CASES.items(), *STORED.items(), (scalars, (X.astype(np.float32), 2.0, 3.0, 4.0))]
+    met: dict[str, set[str]] = {}
+    with ways.forced(digits="bounded"):
+        for target, (fn, args) in itertools.product(("numpy", "numba"), several):
+            twin = pyflat.twin(fn, target=target)
+            for _ in range(4):
+                twin(*args)
+            for name, values in twin.stats.ways.items():
+                met.setdefault(name, set()).update(values)
+    possible = set(ways.REGISTRY) - UNTOLD
+    if "x86-64-v4" not in levels():
+        possible -= {"regroup"}
+    assert set(met) == possible
+
+
 def test_stats_say_which_ran():
     twin = pyflat.twin(loop, target="numba")
     assert twin.stats.ways == {}

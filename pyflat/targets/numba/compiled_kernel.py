@@ -256,7 +256,9 @@ def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = (), few: boo
     with kept_plans(), ways.noting() as chosen:
         shape = choose_shape(kernel, cpu.vector_bytes)
         few = ways.FEW.first(few and _is_much(kernel, shape))
-        text, symbols = write_kernel(kernel, pattern, shape.smallest if few else shape)
+        shape = shape.smallest if few else shape
+        ways.REGISTERS.of({1: "one", 2: "two"}.get(shape.registers, "four"))
+        text, symbols = write_kernel(kernel, pattern, shape)
     code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text), called=symbols.modules)
     return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
 

@@ -87,6 +87,7 @@ def dense_call(kernel: int, state: int, operands: Sequence[tuple[type | None, np
     for dtype in results:
         words += [ARRAY, id(dtype), dtype.itemsize]
     head = {KERNEL: kernel, STATE: state, OPERANDS: len(operands), RESULTS: len(results), MOST: most}
+    ways.DENSE.of("direct")
     return Later(lambda: bound(_function(), head, words, (kept, objects, results)))
 
 

@@ -238,6 +238,7 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     if shape.second_way and shape.width > 1 and kernel.size <= LARGE and ways.REFILL.forced != "plain":
         parts = divergent(inner, kernel.results, set(shared), suspect_values(inner, kernel.suspect))
     narrowed = narrowed_of(kernel, shape)
+    ways.note(ways.INTS.name, "narrowed" if narrowed.values else "wide")
     regrouping = _regrouping(kernel, shape, inner, shared, varying)
     differ = set(varying)
     sizes = [size_of(_element(kernel, param)) if param in differ else 0 for param in kernel.params]

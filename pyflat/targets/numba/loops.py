@@ -30,6 +30,7 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat.errors import InternalError
+from pyflat.functions import ways
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -297,6 +298,8 @@ class Gang:
         same = {part for part in with_parts(arg for op in varying for arg in op.args if arg in self.fixed)
                 if part in self.fixed}
         planned = plan_arms(varying, outside, self.emitter.width, same)
+        if planned is not None:
+            ways.note(ways.ARMS.name, "branch" if any(isinstance(step, Arm) for step in planned) else "select")
         self._steps(varying if planned is None else planned)
 
     def _steps(self, steps: Sequence[Op | Arm]) -> None:

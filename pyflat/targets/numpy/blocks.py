@@ -190,8 +190,10 @@ class Program:
     def _arms(self, ops: Sequence[Op], outside: Iterable[Value]) -> list[Op | Arm] | None:
         if self.style == "few" or self.calls is not None or ways.GATHERS.forced == "in place":
             return None
-        return arms_of(ops, outside, {op: cost_of(op) for op in ops},
-                       Least(WORTH if ways.GATHERS.forced is None else 0.5))
+        found = arms_of(ops, outside, {op: cost_of(op) for op in ops},
+                        Least(WORTH if ways.GATHERS.forced is None else 0.5))
+        ways.note(ways.GATHERS.name, "in place" if found is None else "gathered")
+        return found
 
     def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
         """The lines of steps; `live` is the name of the mask of the lanes that run them."""

@@ -347,7 +347,7 @@ def _compiled(source: str, name: str) -> CodeType:
 
 def _block_of(program: Program) -> int:
     """So many lanes at a time that the temporaries fit into an arena."""
-    if ways.BLOCKS.forced == "short":
+    if ways.BLOCKS.of("long") == "short":
         return SHORT
     lanes = numpy_memory.SIZE // max(program.bytes, 1)
     return max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))

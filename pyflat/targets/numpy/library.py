@@ -74,9 +74,9 @@ class LibraryFunction:
                 self._call = kept(*self.key) or self._call
             case "compiled":
                 self._call = compiled(*self.key) or self._plain
-            case _:
-                return self._plain(*args)
-        return (self._plain if self._call == self._count else self._call)(*args)
+        call = self._plain if self._call == self._count else self._call
+        ways.LIBRARY.first(call is not self._plain)
+        return call(*args)
 
 
 def library_function(

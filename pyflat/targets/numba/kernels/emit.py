@@ -65,6 +65,9 @@ class KernelCode(KernelOperations):
         fuses = not in_order and ways.KERNEL_FUSION.forced != "apart"
         fused = Fusions(kernel, set(self.lanes), returned) if fuses else None
         self.fusions = {} if fused is None else fused.found
+        for way, found in ((ways.KERNEL_LANES, self.lanes), (ways.KERNEL_SPLITS, self.splits),
+                           (ways.KERNEL_FUSION, self.fusions)):
+            ways.note(way.name, way.values[0] if found else way.values[1])
         self.whole = {} if fused is None else fused.reasons
         """Arrays made inside that keep all rows, and why."""
 
@@ -311,7 +314,9 @@ class KernelCode(KernelOperations):
                 boxes.trust(test)
                 proven.add(op)
         if not proven or boxes.trusted is None or ways.KERNEL_BOUNDS.forced == "each":
+            ways.note(ways.KERNEL_BOUNDS.name, "each")
             return None
+        ways.note(ways.KERNEL_BOUNDS.name, "before")
         return boxes.trusted, proven, boxes.used
 
     def _loop_once(self, loop: Loop, after: Target) -> None:
