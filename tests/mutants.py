@@ -325,7 +325,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("a table has ints beyond 64 bits", "_kind_of_all",
           "types == {int} and min(values) >= INT_MIN and (max(values) <= INT_MAX)",
           "types == {int} and min(values) >= INT_MIN"),
-         ("a float is an index of a table", "_position", "kind is FLOAT or kind is None", "kind is None"),
+         ("a float is an index of a table", "_position", "kind is FLOAT or kind is None or kind is BOOL and s.is_numpy(key)", "kind is None"),
          tests="frontend/builtins/test_tables.py"),
     *_of("specialise", "frontend/space/ragged.py",
          ("an item is counted where it is not", "length", "split_gap(s, item)[0]", "Static(True)"),

@@ -32,7 +32,7 @@ _MODULES = ("math", "cmath", "builtins", "operator", "functools", "itertools", "
 _ALIASES = {
     "numpy": {"abs": "absolute", "mod": "remainder", "pow": "power", "conj": "conjugate", "true_divide": "divide",
               "concat": "concatenate", "permute_dims": "transpose", "bitwise_not": "invert", "bitwise_invert": "invert",
-              "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+              "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift", "show_config": "show",
               **{"a" + name: "arc" + name for name in ("sin", "cos", "tan", "tan2", "sinh", "cosh", "tanh")}},
     "bisect": {"bisect": "bisect_right", "insort": "insort_right"},
 }
@@ -110,12 +110,12 @@ def _is_own(module: str, name: str, value: Any) -> bool:
     cls = type(value)
     if not isinstance(value, _CALLABLES):
         return _root(cls.__module__) in (_root(module), "sitebuiltins", "pyflat")
+    known = _ALIASES.get(module, {}).get(name, name)
     if isinstance(value, np.ufunc):
-        known = _ALIASES.get(module, {}).get(name, name)
         python = _root(module) in sys.stdlib_module_names
         return value.__name__ == known and not python and (module != "numpy" or value is getattr(umath, known, None))
     at_home = _root(_home(value)) in (_root(module), "io" if module == "builtins" else "")
-    return at_home and (isinstance(value, type) or value.__name__ == _ALIASES.get(module, {}).get(name, name))
+    return at_home and (isinstance(value, type) or value.__name__ in (name, known))
 
 
 def _home(function: Any) -> str:
@@ -129,12 +129,13 @@ def _root(module: str) -> str:
 
 
 def _sought(module: str, name: str) -> Any:
-    """A function that its module no longer has: where another module still has it, or of a fresh copy."""
+    """A function that its module no longer has: where another module still has it, or of a fresh copy. Among all
+    objects are proxies of what is gone, which isinstance() would ask for its class."""
     known = _ALIASES.get(module, {}).get(name, name)
     others = [vars(other).get(known) for label, other in list(sys.modules.items())
               if _root(label) == _root(module) and isinstance(other, types.ModuleType)]
     for found in itertools.chain(others, gc.get_objects()):
-        if isinstance(found, _CALLABLES) and found.__name__ == known and _is_own(module, name, found) \
+        if issubclass(type(found), _CALLABLES) and found.__name__ == known and _is_own(module, name, found) \
                 and (isinstance(found, np.ufunc) or _home(found).lstrip("_") == module):
             return found
     spec = importlib.util.find_spec(module)

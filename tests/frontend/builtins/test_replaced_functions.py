@@ -8,6 +8,7 @@ import os
 import statistics  # noqa: F401
 import subprocess
 import sys
+import weakref
 from types import BuiltinFunctionType, FunctionType
 
 import numpy as np
@@ -218,3 +219,20 @@ def test_a_function_is_found_where_others_still_have_it(monkeypatch):
     assert set(originals.replacements()) == set(originally)
     for (module, name), function in originally.items():
         assert originals.original(module, name) is function
+
+
+def test_what_is_sought_is_found_among_proxies_of_what_is_gone(monkeypatch):
+    class Gone:
+        pass
+
+    sine = math.sin
+    dead = weakref.proxy(Gone())
+    monkeypatch.setattr(math, "sin", math.cos)
+    assert originals._sought("math", "sin")(1.0) == sine(1.0)
+    with pytest.raises(ReferenceError):
+        isinstance(dead, int)
+
+
+def test_nothing_is_replaced_in_numpy_as_it_comes():
+    code = "import numpy, pyflat; from pyflat.functions import originals; print(originals.replacements())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "{}\n"
