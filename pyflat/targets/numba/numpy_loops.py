@@ -56,9 +56,11 @@ class _Loop:
         return self.builder.module.globals.get(name) or declare(self.builder.module)
 
     def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:
-        """Run the loop on operands in memory; gives where the result is."""
+        """Run the loop on operands in memory; gives where the result is. There is room around it: NumPy 2.0 takes
+        arrays that touch to overlap, and computes its own functions one by one then, with other bits."""
         e, builder = self.e, self.builder
-        places = [*operands, e.place("result of a loop", result)]
+        room = e.place("result of a loop", ir.ArrayType(result, 3))
+        places = [*operands, element_at(builder, room, i64(1), result)]
         arguments = e.place("arguments of a loop", ir.ArrayType(POINTER, len(places)))
         numbers = e.place("numbers of a loop", ir.ArrayType(I64, len(places) + 1))
         builder.store(count, numbers)
