@@ -23,6 +23,7 @@ class Specialised:
     guards     what was read from outside
     rolled     None, or why a loop was kept (the refusal that a loop-free target raises)
     opaque     the calls that stay calls, for a backend, and what they mean
+    stacked    a recursion runs as a loop over a stack
     """
 
     function: Function
@@ -32,3 +33,4 @@ class Specialised:
     guards: Guards
     rolled: FlattenError | None
     opaque: OpaqueCalls = field(default_factory=OpaqueCalls)
+    stacked: bool = False

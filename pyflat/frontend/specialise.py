@@ -154,7 +154,7 @@ def _specialise(
     scratch.check(s)
     two_readings.tell(function, s.two_readings)
     two_readings.tell_unwritten(function, s.unwritten)
-    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque)
+    return Specialised(ir, shape, dict(arguments), captured, s.guards, s.rolled, s.opaque, s.stacked)
 
 
 def _run_body(s: Evaluator, frame: Frame, given: Mapping[str, Shape]) -> Abstract | None:

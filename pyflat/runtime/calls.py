@@ -188,7 +188,10 @@ class Caller:
         context, into = with_destinations(self._prepared(call, options, out, built, part), built.result)
         context, ran = _ran(built, context, into)
         found = self.settle(context, built.result, ran, built.reference)
-        if twin is not None and not options.audit and written_record(built.result) is None:
+        if built.stacked:
+            self._warn(context.lanes.count, "a recursion with several calls runs as a loop over a stack of each lane, "
+                                            "which may take many times as long as the original")
+        elif twin is not None and not options.audit and written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
         return self._returned(built, found, options, args, kwargs)
 
@@ -309,7 +312,10 @@ class Caller:
                     replay.patch(suspect, leaves)
         finally:
             self._count(lanes.count, replayed, len(faults or ()))
-        self._warn(replayed, lanes.count, result)
+        self._warn_of(replayed, lanes.count)
+        if lanes.count >= LARGE_CALL and any(made_ranges(result)):
+            self._warn(lanes.count, "strings or lists are put together one lane at a time, which may take longer than "
+                                    "the original: return numbers, or one of a few strings")
         if options.audit:
             from pyflat.runtime.audit import audit_lanes
 
@@ -334,24 +340,18 @@ class Caller:
         with brief:
             self.stats.replayed += replayed
             self.stats.failed += failed
-        self._warn(replayed, lanes)
+        self._warn_of(replayed, lanes)
 
-    def _warn(self, replayed: int, lanes: int, result: Shape | None = None) -> None:
-        """Say once what makes a large call slower than it looks."""
-        if self._warned or lanes < LARGE_CALL:
-            return
-        texts = result is not None and any(made_ranges(result))
-        if not texts and replayed <= SLOW_SHARE * lanes:
-            return
-        self._warned = True
-        name = self.parameters.name
-        if texts:
-            text = (f"{name}: strings or lists are put together one lane at a time, which may take longer than the "
-                    f"original: return numbers, or one of a few strings")
-        else:
-            text = (f"{name}: {replayed:,} of {lanes:,} lanes were run one by one through the original, "
-                    f"because an operation in them may overflow or fail, or a value is missing")
-        warn(text, PerformanceWarning)
+    def _warn_of(self, replayed: int, lanes: int) -> None:
+        if replayed > SLOW_SHARE * lanes:
+            self._warn(lanes, f"{replayed:,} of {lanes:,} lanes were run one by one through the original, because an "
+                              f"operation in them may overflow or fail, or a value is missing")
+
+    def _warn(self, lanes: int, why: str) -> None:
+        """Say once why a large call is slower than it looks."""
+        if not self._warned and lanes >= LARGE_CALL:
+            self._warned = True
+            warn(f"{self.parameters.name}: {why}", PerformanceWarning)
 
 
 def _ran(built: Built, context: CallContext, into: list[Array | None]) -> tuple[CallContext, Ran]:

@@ -78,6 +78,8 @@ class Built:
     result: Shape
     guards: Guarded
     arguments: Mapping[str, Shape]
+    stacked: bool = False
+    """A recursion runs as a loop over a stack."""
     trips_limited: bool = False
     """The last leaf of the engine says which lanes ran into `max_trips`."""
     functions: frozenset[str] = frozenset()
@@ -265,8 +267,8 @@ def build(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) ->
     split = engine if target.parallel and calls is None else None  # what an opaque call does on threads is not known
     functions = frozenset(op.opcode for op in all_ops(done.flat.body)
                           if OPERATIONS[op.opcode].accuracy is Accuracy.LIBM or op.opcode in ("gamma", "lgamma"))
-    return Built(engine, done.spec.result, done.spec.guards, arguments, limited, functions, reference, split,
-                 target.converts, structured)
+    return Built(engine, done.spec.result, done.spec.guards, arguments, done.spec.stacked, limited, functions,
+                 reference, split, target.converts, structured)
 
 
 def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:
@@ -328,8 +330,8 @@ def _restored(found: Found, arguments: Mapping[str, Shape], options: Options) ->
     ways.ORIGIN.of("disk")
     engine: Any = target.restored(facts["engine"], found.shelf)
     reference = Float32Reference(found.structured) if options.floats is F4 else None
-    return Built(engine, found.result, found.guards, arguments, facts["trips_limited"], frozenset(facts["functions"]),
-                 reference, engine if target.parallel else None, target.converts)
+    return Built(engine, found.result, found.guards, arguments, facts["stacked"], facts["trips_limited"],
+                 frozenset(facts["functions"]), reference, engine if target.parallel else None, target.converts)
 
 
 Key = tuple[Hashable, ...]

@@ -142,7 +142,7 @@ class Wanted:
         ufuncs = {name: _reference(trace, external_ufuncs.find(name)) for name in sorted(names)}
         shelf = shelf_for(fused, self._versions)
         facts = {"lines": lines, "result": _encoded(trace, built.result), "ufuncs": ufuncs, "shelf": shelf.key,
-                 "engine": engine.to_keep(), "trips_limited": built.trips_limited,
+                 "engine": engine.to_keep(), "stacked": built.stacked, "trips_limited": built.trips_limited,
                  "functions": sorted(built.functions)}
         self._disk.store(self._key, joined(facts, shelf.text, b"" if structured is None else printed(structured)))
         engine.shelf = shelf

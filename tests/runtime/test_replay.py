@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import ways
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Block, Function, Label, Op, Param, Yield
 from pyflat.ir.shape import Fixed, Leaf, Record
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime import compiled, replay
+from tests.generator.kept import own_cache
 from tests.runtime import functions as f
 
 
@@ -312,6 +314,23 @@ def test_an_original_that_raises_stop_iteration_ends_no_replay(target):
     values, faults = pyflat.twin(first_above, target=target, errors="mask")(xs)
     assert len(faults) == 80 and {fault.type for fault in faults if fault} == {StopIteration}
     assert values[::2].tolist() == xs[::2].tolist()
+
+
+def fibonacci(n: int):
+    if n < 2:
+        return n
+    return fibonacci(n - 1) + fibonacci(n - 2)
+
+
+@pytest.mark.parametrize("origin", ["flattened", "disk"])
+def test_a_recursion_over_a_stack_warns_in_large_calls(origin):
+    with own_cache(), ways.forced(origin=origin):
+        twin = pyflat.twin(fibonacci, target="numba")
+        assert twin(np.arange(5)).tolist() == [0, 1, 1, 2, 3]
+        with pytest.warns(pyflat.PerformanceWarning, match="a recursion with several calls runs as a loop over a stack"):
+            twin(np.arange(20_000) % 3)
+        twin(np.arange(20_000) % 3)  # once
+        assert twin.stats.ways["origin"] == (origin,)
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])

@@ -237,6 +237,8 @@ class Evaluator:
     """What Python's operations mean; `python_space.PythonEvaluator` has one."""
     nest: Nest | None = None
     rolled: FlattenError | None = None
+    stacked = False
+    """A recursion runs as a loop over a stack."""
     widths: Widths | None = None
     """The dtypes of NumPy's scalars, in a kernel."""
     grows = True

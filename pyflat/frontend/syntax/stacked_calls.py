@@ -79,7 +79,7 @@ _REPEATED = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With, cst.Lambda, cst
 
 def run(s: Evaluator, frame: Frame, found: Stacked) -> Abstract:
     """The body as a loop, which is left by the return of the first call."""
-    frame.recursion = found
+    frame.recursion, s.stacked = found, True
     tree = frame.captured.tree
     start: dict[str, Abstract] = {_STACK: heap.new_list(s, []), _DEPTH: const(0), _COUNT: const(0)}
     start |= {_argument(name): value for name, value in frame.arguments.items()}
