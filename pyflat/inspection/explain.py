@@ -304,7 +304,7 @@ def _text(found: Explanation) -> Iterator[str]:
     yield f"  of it to detect faults          {found.detection:8,}"
     yield found.counts
     if found.branches:
-        yield from ("", "branches: both arms are computed, at these costs" +
+        yield from ("", "branches, and what their arms cost" +
                     (f"; {found.arms_kept} expensive parts are skipped where no lane of a gang needs them"
                      if found.arms_kept else "") +
                     (f"; for {found.arms_waited} lanes wait until a gang needs it" if found.arms_waited else ""))

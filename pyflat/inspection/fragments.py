@@ -57,7 +57,7 @@ def of_explanation(found: Explanation) -> str:
     return _fragment(
         f"{found.name}({found.kinds}) on {found.target}", [costs, *found.slower],
         _table("operations", ("", "count", "cost", ""), operations),
-        _table("branches: both arms are computed", ("", "", "then", "else", "copies"), branches),
+        _table("branches, and what their arms cost", ("", "", "then", "else", "copies"), branches),
         _table("loops", ("", "", ""), loops), _table("elementary functions", ("", "count", "", ""), functions))
 
 

@@ -173,7 +173,7 @@ def _linked(count: int, origins: Sequence[frozenset[Place]]) -> dict[Place, tupl
 def _of_branches(remarks: _Remarks, explained: Explanation, profiled: Profile | None) -> None:
     for arms in explained.branches:
         copies = f", {arms.copies} copies" if arms.copies > 1 else ""
-        remarks.add(arms.place, "branch", f"both arms are computed: then {arms.then:,}, else {arms.orelse:,}{copies}")
+        remarks.add(arms.place, "branch", f"its arms cost: then {arms.then:,}, else {arms.orelse:,}{copies}")
     for place, what in explained.loops:
         remarks.add(place, "loop", what)
     for row in profiled.branches if profiled is not None else ():

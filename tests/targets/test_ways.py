@@ -14,11 +14,11 @@ import pytest
 import pyflat
 from pyflat.functions import ways
 from pyflat.runtime.compiled import compilations
+from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import has_library_vectors
 from pyflat.targets.numpy import loops as numpy_loops
 from tests.generator.kept import own_cache
 from tests.generator.ways import COVERING, run_of
-from tests.support.processors import levels
 
 WAYS = list(ways.REGISTRY.values())
 X = np.random.default_rng(0).uniform(-5.0, 5.0, 3000)
@@ -89,7 +89,7 @@ KERNELS = (nest, running, after)
 STORED = {arms: (X.astype(np.float32), Y), ints: (X, N.astype(np.int16))}
 
 
-FUNCTIONS = (ways.FUNCTIONS, ways.DIGITS, ways.STORES, ways.KERNEL_LANES, ways.KERNEL_SPLITS)
+FUNCTIONS = (ways.FUNCTIONS, ways.DIGITS, ways.KERNEL_LANES, ways.KERNEL_SPLITS)
 """Ways of vector code with functions in it."""
 BY_CALL = (ways.THREADS, ways.CALLS, ways.ORIGIN)
 """Ways that are no other code, but other steps: what is noted says it."""
@@ -113,7 +113,7 @@ def ran(fn, args, target: str, way: ways.Way, value: str):
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_each_value_of_a_way_is_other_code(way):
-    if way in (ways.REGROUP, ways.DOUBTS) and "x86-64-v4" not in levels():
+    if way in (ways.REGROUP, ways.DOUBTS, ways.STORES) and processor().vector_bytes < 64:
         pytest.skip("needs vectors of 512 bits")
     if way in FUNCTIONS and not has_library_vectors():
         pytest.skip("functions are called lane by lane here")
@@ -239,7 +239,7 @@ def test_stats_tell_all_ways():
             for name, values in twin.stats.ways.items():
                 met.setdefault(name, set()).update(values)
     possible = set(ways.REGISTRY) - UNTOLD
-    if "x86-64-v4" not in levels():
+    if processor().vector_bytes < 64:
         possible -= {"regroup"}
     assert set(met) == possible
 
