@@ -22,7 +22,7 @@ import multiprocessing
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.generator import Failure, Outcome, Program, check_program, generate, generate_labelled
 from tests.generator.counters import generate_counters
@@ -53,6 +53,13 @@ class Task:
     """Loops in forced ways."""
     forced: bool = True
     """In the ways of the seed."""
+
+    @property
+    def run(self) -> Run:
+        """How twins run. Those from disk are made and taken from there, whatever the row says."""
+        found = run_of(self.seed) if self.forced else Run()
+        choices = {name: value for name, value in found.choices.items() if not self.kept or name != "origin"}
+        return replace(found, choices=choices)
 
     @property
     def program(self) -> Program:
@@ -106,7 +113,7 @@ class Totals:
 def _check(task: Task) -> tuple[Task, Outcome]:
     if task.loops:
         return task, check_loops(task.seed)
-    with (run_of(task.seed) if task.forced else Run()).forced():
+    with task.run.forced():
         return task, _checked(task, task.program)
 
 
@@ -139,7 +146,7 @@ def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
     if task.loops:
         print(describe(program, failure), flush=True)
     elif checks:
-        with (run_of(task.seed) if task.forced else Run()).forced():
+        with task.run.forced():
             _print_smaller(task, program, failure, checks)
 
 
