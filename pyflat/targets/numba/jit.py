@@ -31,7 +31,7 @@ from llvmlite import binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 import pyflat
-from pyflat.functions import libm
+from pyflat.functions import libm, ways
 from pyflat.functions.locks import PATIENCE, translating
 from pyflat.targets.numba.disk_cache import Cache, key_of, opened
 
@@ -231,15 +231,19 @@ _functions: dict[str, _Translated] = {}
 
 
 def made_once(make: Callable[..., T]) -> Callable[..., T]:
-    """A decorator: what was made for arguments is kept for ever, but for tests (`made.__wrapped__.cache_clear()`).
-    `functools.cache` alone makes it twice where two threads come at once, and drops machine code that one of them is
-    about to call."""
-    kept = cache(make)
+    """A decorator: what was made for arguments, a processor and forced ways is kept for ever, but for tests
+    (`made.__wrapped__.cache_clear()`). `functools.cache` alone makes it twice where two threads come at once, and drops
+    machine code that one of them is about to call."""
+
+    @cache
+    @wraps(make)
+    def kept(_circumstances: Hashable, *args: Hashable) -> T:
+        return make(*args)
 
     @wraps(kept)
     def made(*args: Hashable) -> T:
         with translating:
-            return kept(*args)
+            return kept((processor(), ways.key()), *args)
 
     return made
 

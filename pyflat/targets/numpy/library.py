@@ -83,12 +83,12 @@ def library_function(
     opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat
 ) -> LibraryFunction:
     """One for all twins, which count their lanes together."""
-    return _function(opcode, exponent, uniform, floats, ways.LIBRARY.forced)
+    return _function(opcode, exponent, uniform, floats, ways.key())
 
 
 @cache
-def _function(opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat, _: str | None
-              ) -> LibraryFunction:
+def _function(opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat,
+              _: tuple[str, ...]) -> LibraryFunction:
     return LibraryFunction(opcode, exponent, uniform, floats)
 
 

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.functions import libm
+from pyflat.functions import libm, ways
 from pyflat.functions.vmath import rounding
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba import library as numba_library
 from pyflat.targets.numpy import library as numpy_library
+from tests.support.processors import made_for
 
 needs_vectors = pytest.mark.skipif(not numba_library.has_library_vectors(), reason="needs the GNU C library and an FMA")
 
@@ -133,6 +134,17 @@ def test_in_place_and_overlapping():
         again = x.copy()
         call(again, again)
         assert np.array_equal(whole, again)
+
+
+@needs_vectors
+def test_that_a_function_was_called_is_not_kept():
+    """What was decided under a forced way, or for another processor, says nothing of the next call."""
+    asked = "cosh", None, (False,)
+    with ways.forced(digits="called"):
+        assert numpy_library.compiled(*asked) is None
+    with made_for("x86-64-v2"):
+        assert numpy_library.compiled(*asked) is None
+    assert numpy_library.compiled(*asked) is not None
 
 
 PROGRAM = """
