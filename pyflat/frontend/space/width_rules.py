@@ -253,6 +253,8 @@ def operand(s: Evaluator, widths: Widths, value: Abstract, dtype: str) -> Value:
     number = lane(value)
     python = None in _width(widths, value)
     if kind_of(dtype) is FLOAT:
+        if isinstance(value, Static) and type(value.value) is int and abs(value.value) <= 2**53:
+            number = const(float(value.value))  # a literal exponent stays one
         if number.kind is not FLOAT:
             number = s.build.op("to_float", number)
             number, python = number if python else widths.as_numpy(s.build, number), True

@@ -17,6 +17,7 @@ from llvmlite import ir
 from pyflat.analysis.intervals import ANY_FLOAT, Interval
 from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, norms, vmath
+from pyflat.functions.vmath.glibc import POWERS
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -87,7 +88,8 @@ def emit(e: Emitter, op: Op, args: list[Lane]) -> Lane:
     if e.narrow and e.width > 1 and (row := float32_function(op)) is not None:
         return Lane(e, FLOAT, emit_told(e, row, *[arg.value for arg in args], within=_within(args)))
     emitter = EMITTERS.get(op.opcode)
-    if e.width > 1 and (name := library_function(op)) is not None:
+    name = library_function(op)
+    if name is not None and (e.width > 1 or name in POWERS.values()):
         emitter = _library_vectors(name, name in _OF_PAIR and op.args[0] in e.angles)
     if emitter is None:
         raise InternalError(f"the numba target cannot emit {op.opcode}")

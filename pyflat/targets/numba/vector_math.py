@@ -420,6 +420,8 @@ def _unless_called(e: Emitter, name: str, args: Sequence[Any], where: Any, quick
                    ) -> Any:
     """`quick`, but in the lanes of a mask what the C library says."""
     mask = e.masked(where)
+    if e.width == 1:
+        return e.where_any(mask, quick, lambda: _call_of(e, name, args[0].type, exponent)(*args))
     return e.where_any(mask, quick, lambda: e.builder.call(
         _far_function(e, name, args[0].type, len(args), exponent), [*args, mask, quick]))
 

@@ -48,8 +48,8 @@ from pyflat.targets.numba.python_objects import (
 )
 
 ENTRY = "pyflat_call_kernel"
-MOST_SAVED = 1 << 17
-"""Bytes of written arrays that are saved here, in memory of malloc: more is for `runtime.saved_arrays`."""
+MOST_SAVED = 32 << 20
+"""Bytes of written arrays that are saved here: more is for `runtime.saved_arrays`."""
 KINDS = {FLOAT: 0, INT: 1, BOOL: 2}
 KERNEL, ARGUMENTS, SLOTS, RESULTS, NUMBERS, WATCH, RELEASE, HEAD = range(COMMON, COMMON + 8)
 """Words at the head of the table."""
@@ -131,10 +131,10 @@ class _Writer(ObjectWriter):
         b.cbranch(self._run(), good, bad)
         b.position_at_end(bad)
         self._move_saved(copies, back=True)
-        self._call("free", copies)
+        self._keep_spare(copies)
         self._returned(self._pointer_word(VAIN))
         b.position_at_end(good)
-        self._call("free", copies)
+        self._keep_spare(copies)
         self._give()
         b.position_at_end(self.miss)
         self._returned(self._pointer_word(OTHER))
@@ -228,8 +228,7 @@ class _Writer(ObjectWriter):
         """Memory with copies of the arrays that are saved; a null pointer where there are none."""
         b, before = self.b, self.b.block
         with b.if_then(self._is_set(self._load(self.saved))):
-            made = self._call("malloc", self._load(self.saved))
-            self._need(self._is_set(b.ptrtoint(made, I64)))
+            made = self._spare_or_new(b.add(self._load(self.saved), i64(8)))
             self._move_saved(made, back=False)
             end = b.block
         copies = b.phi(POINTER)
@@ -237,9 +236,42 @@ class _Writer(ObjectWriter):
         copies.add_incoming(made, end)
         return copies
 
+    def _spare_or_new(self, size: Any) -> Any:
+        """Memory of at least that size, which its first word tells: what a call before has left, since new pages cost
+        more than a copy."""
+        b, place = self.b, stack(self.b, I64)
+        b.store(b.atomic_rmw("xchg", self._spare, i64(0), "seq_cst"), place)
+        found = self._load(place, POINTER)
+        room = stack(b, I64)
+        b.store(i64(0), room)
+        with b.if_then(self._is_set(self._load(place))):
+            b.store(self._load(found), room)
+        with b.if_then(b.icmp_unsigned("<", self._load(room), size)):
+            self._call("free", found)
+            made = self._call("malloc", size)
+            self._need(self._is_set(b.ptrtoint(made, I64)))
+            b.store(size, made)
+            b.store(made, place)
+        return self._load(place, POINTER)
+
+    def _keep_spare(self, copies: Any) -> None:
+        """Leaves it to the next call; `free` takes what another thread has left meanwhile."""
+        b = self.b
+        with b.if_then(self._is_set(b.ptrtoint(copies, I64))):
+            old = b.atomic_rmw("xchg", self._spare, b.ptrtoint(copies, I64), "seq_cst")
+            self._call("free", b.inttoptr(old, POINTER))
+
+    @property
+    def _spare(self) -> Any:
+        found = self.module.globals.get("spare")
+        if found is None:
+            found = ir.GlobalVariable(self.module, I64, "spare")
+            found.linkage, found.initializer = "internal", i64(0)
+        return found
+
     def _move_saved(self, copies: Any, *, back: bool) -> None:
         b, done = self.b, stack(self.b, I64)
-        b.store(i64(0), done)
+        b.store(i64(8), done)
         with counted(b, self.arguments, rolled=True) as k:
             known = self._behind(self.table, b.add(b.mul(k, i64(WIDTH)), i64(HEAD)))
             size = self._load(self._behind(self.sizes, k))

@@ -28,7 +28,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive
-from pyflat.targets.numba.llvm import I32, I64, element_at, i64, stack, suffix
+from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.llvm import I32, I64, element_at, i64, joined, parted, stack, suffix
 from pyflat.targets.numba.ops import wraps
 
 if TYPE_CHECKING:
@@ -348,17 +349,29 @@ class Gang:
             for r in self.registers:  # inside, no lane counts from the end
                 self.sets[r][op] = self.read(r, op.args[0])
         else:
+            values = self._together(op) if library_function(op) is not None else None
             for r in self.registers:
                 self.e.active = self.active[r]
-                self._compute(r, op)
+                self._compute(r, op, None if values is None else values[r])
 
-    def _compute(self, r: int, op: Op) -> None:
+    def _together(self, op: Op) -> list[Any] | None:
+        """A function of the lanes of all registers at once: one branch for all that are in doubt. None where they are
+        no power of two."""
+        count, b = len(self.registers), self.b
+        if count & (count - 1) or count == 1:
+            return None
+        e = Emitter(b, self.code.symbols, self.e.width * count)
+        e.active = None if self.active[0] is None else joined(b, self.active)
+        args = [Lane(e, arg.kind, joined(b, [self.read(r, arg).value for r in self.registers])) for arg in op.args]
+        return parted(b, self.code.value_of(e, op, args).value, self.e.width)
+
+    def _compute(self, r: int, op: Op, value: Any) -> None:
         mask, lanes = self.active[r], self.sets[r]
         args = [self.read(r, arg) for arg in op.args]
         if mask is not None and op.opcode in _RAISES_FLAGS:
             harmless = self.code.hidden(self.e.const(args[-1].kind, 1))  # else LLVM would choose between two quotients
             args[-1] = self.e.select(Lane(self.e, BOOL, mask), args[-1], harmless)
-        lanes[op] = self.code.value_of(self.e, op, args)
+        lanes[op] = self.code.value_of(self.e, op, args) if value is None else Lane(self.e, op.kind, value)
         if op in self.code.modest or op in self.plan.small:
             return
         if op in self.code.removable:

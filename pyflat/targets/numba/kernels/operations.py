@@ -9,6 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.analysis.parallel_loops import places
+from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.functions import libm
@@ -52,7 +53,7 @@ class KernelOperations:
         self.values: dict[Value, Lane | None] = {}
         self.places = Places(self.builder, self.e)
         self.proven: set[Op] = set()
-        self.modest: set[Op] = set()
+        self.modest: set[Value] = small_ints(kernel.function, kernel.lengths())
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
         self.zero = self.builder.lshr(self.context, i64(63))
