@@ -41,16 +41,16 @@ def blocks(lower: int, upper: int, each: int) -> Iterator[tuple[int, int]]:
 
 
 # --- operands of NumPy's routines, which show warnings of their own
-def at_least(length: int, array: Any) -> Any:
+def at_least(array: Any, length: int) -> Any:
     """The array, all of whose axes are as long."""
     if min(array.shape, default=length) < length:
         raise Faulted
     return array
 
 
-def numbers(array: Any) -> Any:
-    """The array, in which there is no nan."""
-    if array.size == 0 or np.isnan(array).any():
+def numbers(array: Any, least: int, axis: Any) -> Any:
+    """The array, which has so many elements along the axis that are not nan."""
+    if array.size == 0 or np.min(np.count_nonzero(array == array, axis=axis)) < least:
         raise Faulted
     return array
 

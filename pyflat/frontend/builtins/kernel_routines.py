@@ -93,7 +93,8 @@ def _choice(s: Evaluator, test: Abstract, then: Abstract, orelse: Abstract) -> A
     return s.build.op("select", lane(test), lane(then), lane(orelse))
 
 
-_FILLED, _SOME = "s.at_least(1, {})", "s.at_least(1, s.no_nans_only({}))"
+_FILLED = "s.at_least({}, 1)"
+_NUMBERS = "s.numbers({}, {least}, {axis})"
 _BY_NAME: dict[str, Routine] = {
     **{name: Routine(_REDUCING, _reduced) for name in ("sum", "prod", "nansum", "nanprod")},
     **{name: Routine("a axis !out keepdims !initial !where", _reduced) for name in ("max", "min", "amax", "amin")},
@@ -101,14 +102,14 @@ _BY_NAME: dict[str, Routine] = {
     "ptp": Routine("a axis !out keepdims", _reduced), "count_nonzero": Routine("a axis keepdims", _reduced),
     **{name: Routine("a axis !out keepdims", _reduced) for name in ("argmax", "argmin")},
     "mean": Routine("a axis dtype !out keepdims !where", _reduced, guarded=_FILLED),
-    **{name: Routine("a axis dtype !out ddof keepdims !where", _reduced, guarded="s.at_least({ddof} + 1, {})")
+    **{name: Routine("a axis dtype !out ddof keepdims !where", _reduced, guarded="s.at_least({}, {least})")
        for name in ("std", "var")},
     "median": Routine("a axis !out !overwrite_input keepdims", _reduced, guarded=_FILLED),
-    **{name: Routine("a axis !dtype !out !ddof keepdims !where", _reduced, guarded="s.at_least(1, s.numbers({}))")
+    **{name: Routine("a axis !dtype !out ddof keepdims !where", _reduced, guarded=_NUMBERS)
        for name in ("nanvar", "nanstd")},
     "digitize": Routine("x bins right", _like_first, ("x", "bins")),
-    "nanmean": Routine("a axis !dtype !out keepdims !where", _reduced, guarded="s.at_least(1, s.numbers({}))"),
-    **{name: Routine("a !axis !out keepdims !initial !where", _reduced, guarded="s.numbers({})")
+    "nanmean": Routine("a axis !dtype !out keepdims !where", _reduced, guarded=_NUMBERS),
+    **{name: Routine("a axis !out keepdims !initial !where", _reduced, guarded=_NUMBERS)
        for name in ("nanmax", "nanmin")},
     **{name: Routine(_ALONG, _along) for name in ("cumsum", "cumprod")},
     **{name: Routine(_SORTING, _sorted) for name in ("sort", "argsort")},
@@ -120,7 +121,9 @@ _BY_NAME: dict[str, Routine] = {
     "clip": Routine("a a_min a_max !out", routines.broadcast, ("a", "a_min", "a_max")),
     "interp": Routine("x xp fp !left !right !period", _like_first, ("x", "xp", "fp")),
 }
-_ROUTINES: dict[Any, tuple[str, Routine]] = {getattr(np, name): (name, row) for name, row in _BY_NAME.items()}
+_ROUTINES: dict[Any, tuple[str, Routine]] = {
+    **{getattr(np, name): (name, row) for name, row in _BY_NAME.items()},
+    np.linalg.norm: ("linalg.norm", Routine("x ord axis keepdims", _reduced, ("x",)))}
 
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
@@ -133,7 +136,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     operands = [given.value(key) for key in routine.operands]
     options = {key: given.static(key, None) for key in given.named if key not in routine.operands
                and not _is_default(given, key)}
-    guarded = routine.guarded.replace("{ddof}", str(int(options.get("ddof", 0))))
+    guarded = routine.guarded.replace("{least}", str(int(options.get("ddof", 0)) + 1)).replace(
+        "{axis}", repr(options.get("axis")))
     texts = [guarded, *["{}"] * (len(operands) - 1)]
     texts += [f"{key}={_option(s, value, given)}" for key, value in options.items()]
     return routines.made(s, f"np.{name}({', '.join(texts)})", operands,

@@ -111,7 +111,7 @@ def depends_on_order(text: str) -> bool:
     name = text.removeprefix("np.").partition("(")[0]
     if name.startswith("{}"):
         return "@" in name
-    return name not in _IN_ANY_ORDER and (name == "matmul" or not isinstance(getattr(np, name), np.ufunc))
+    return name not in _IN_ANY_ORDER and (name == "matmul" or not isinstance(getattr(np, name, None), np.ufunc))
 
 
 _IN_C_ORDER = ("np.dot", "np.matmul", "np.outer", "{} @", "{}[{}]", "np.interp", "np.searchsorted", "np.argsort",

@@ -36,6 +36,8 @@ Element = Callable[[Sequence[Abstract]], Abstract]
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode, into: View | None = None) -> Any:
     """`a <op> b` where one is an array of a kernel; `into` is the array that is written in place."""
     a, b = (_in_memory(s, value, node) for value in (a, b))
+    if opcode == "pow" and isinstance(a, View | Pending) and a.dtype[0] == "f" and _is_number(b, 2):
+        return binary(s, "mul", a, a, node, into)  # NumPy calls np.square
     if opcode not in _SAME_BITS:
         made = routines.binary(s, opcode, a, b, node)
         if into is not None and (not isinstance(made, View) or made.dtype != into.dtype or opcode == "matmul"):
@@ -186,6 +188,10 @@ def _store_masked(s: Evaluator, owner: View, mask: View, number: Value, node: cs
 def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
     if indices.dtype[0] == "f":
         raise s.raised(IndexError, node)
+
+
+def _is_number(value: Abstract, number: int) -> bool:
+    return isinstance(value, Static) and type(value.value) in (int, float) and value.value == number
 
 
 # --- operands

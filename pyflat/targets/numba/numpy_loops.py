@@ -58,18 +58,29 @@ class _Loop:
     def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:
         """Run the loop on operands in memory; gives where the result is. There is room around it: NumPy 2.0 takes
         arrays that touch to overlap, and computes its own functions one by one then, with other bits."""
+        room = self.e.place("result of a loop", ir.ArrayType(result, 3))
+        places = [*operands, element_at(self.builder, room, i64(1), result)]
+        self._run(places, [*map(i64, strides), i64(self.sizes[-1])], count)
+        return places[-1]
+
+    def _run(self, places: Sequence[Any], strides: Sequence[Any], count: Any) -> None:
         e, builder = self.e, self.builder
-        room = e.place("result of a loop", ir.ArrayType(result, 3))
-        places = [*operands, element_at(builder, room, i64(1), result)]
         arguments = e.place("arguments of a loop", ir.ArrayType(POINTER, len(places)))
         numbers = e.place("numbers of a loop", ir.ArrayType(I64, len(places) + 1))
         builder.store(count, numbers)
-        for k, (place, stride) in enumerate(zip(places, [*strides, self.sizes[-1]], strict=True)):
+        for k, (place, stride) in enumerate(zip(places, strides, strict=True)):
             builder.store(place, element_at(builder, arguments, i64(k), POINTER))
-            builder.store(i64(stride), element_at(builder, numbers, i64(k + 1), I64))
+            builder.store(stride, element_at(builder, numbers, i64(k + 1), I64))
         steps = element_at(builder, numbers, i64(1), I64)
         builder.call(self.callee, [arguments, numbers, steps, self.data], attrs=("nounwind",))
-        return places[-1]
+
+    def reduced(self, start: Any, first: Any, stride: Any, count: Any) -> Any:
+        """What the loop makes of a number and elements in memory, as `ufunc.reduce` of one axis runs it: the result is
+        its first operand."""
+        found = self.e.place("number of a reduction", self.kind)
+        self.builder.store(start, found)
+        self._run([found, first, found], [i64(0), stride, i64(0)], count)
+        return self.builder.load(found, typ=self.kind)
 
     def one(self, *numbers: Any, part: str = "", strides: bool = False) -> Any:
         """For one lane, as a call with scalars has it: operands have no stride, unless `strides`."""
@@ -118,6 +129,12 @@ class _Loop:
     def _copy(self, source: Any, at: Any, target: Any, to: Any) -> None:
         number = self.builder.load(element_at(self.builder, source, at, self.kind), typ=self.kind)
         self.builder.store(number, element_at(self.builder, target, to, self.kind))
+
+
+def reduced(e: Emitter, name: str, letter: str, start: Any, first: Any, stride: Any, count: Any) -> Any:
+    """A reduction of elements in memory by one of NumPy's functions of two numbers."""
+    made = _Loop(e, f"pyflat_numpy_{name}_{letter}", original("numpy", name), f"{letter * 2}->{letter}")
+    return made.reduced(start, first, stride, count)
 
 
 def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> Any:

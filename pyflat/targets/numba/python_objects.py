@@ -40,11 +40,16 @@ _FUNCTIONS: dict[str, tuple[ir.Type, list[ir.Type]]] = {
     "PyLong_AsLongLongAndOverflow": (I64, [POINTER, POINTER]), "PyEval_SaveThread": (POINTER, []),
     "PyEval_RestoreThread": (VOID, [POINTER]), "Py_IncRef": (VOID, [POINTER]), "Py_DecRef": (VOID, [POINTER]),
     "PyArray_Empty": (POINTER, [I32, POINTER, POINTER, I32]),
+    "PyArray_NewFromDescr": (POINTER, [POINTER, POINTER, I32, POINTER, POINTER, POINTER, I32, POINTER]),
+    "PyGILState_Ensure": (I32, []), "PyGILState_Release": (VOID, [I32]), "PyErr_Clear": (VOID, []),
+    "PyObject_Vectorcall": (POINTER, [POINTER, POINTER, I64, POINTER]),
+    "PyFloat_AsDouble": (F64, [POINTER]), "PyLong_AsLongLong": (I64, [POINTER]), "PyObject_IsTrue": (I32, [POINTER]),
     "feclearexcept": (I32, [I32]), "fetestexcept": (I32, [I32]), "malloc": (POINTER, [I64]), "free": (VOID, [POINTER]),
     "memcpy": (POINTER, [POINTER, POINTER, I64])}
 _FASTCALL = 0x80
-_VERSION, _EMPTY = 0, 184
-"""Places of PyArray_GetNDArrayCVersion and PyArray_Empty in NumPy's table of C functions."""
+_VERSION = 0
+_OF_NUMPY = {"PyArray_Empty": 184, "PyArray_NewFromDescr": 94}
+"""Places of these and of PyArray_GetNDArrayCVersion in NumPy's table of C functions."""
 
 
 @cache
@@ -90,8 +95,8 @@ def compiled(text: str, name: str) -> Compiled:
 
 
 def _address_of(name: str) -> int:
-    if name == "PyArray_Empty":
-        return int(libm.numpy_functions("_ARRAY_API")[_EMPTY])
+    if name in _OF_NUMPY:
+        return int(libm.numpy_functions("_ARRAY_API")[_OF_NUMPY[name]])
     if name.startswith("Py"):
         return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
     return libm.library_symbol(name)
@@ -115,6 +120,19 @@ def bound(function: Compiled, head: Mapping[int, int], words: Sequence[int], kep
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     found: Callable[..., Any] = make(ctypes.addressof(function[1]), table, None)
     return found
+
+
+def call_python(builder: ir.IRBuilder, symbols: dict[str, int], name: str, *arguments: Any) -> Any:
+    """A call of one of these functions of Python's or NumPy's, which the code finds by its name."""
+    symbols[name] = _address_of(name)
+    return declared_call(builder, name, *arguments)
+
+
+def declared_call(builder: ir.IRBuilder, name: str, *arguments: Any) -> Any:
+    returned, types = _FUNCTIONS[name]
+    module = builder.module
+    return builder.call(module.globals.get(name) or ir.Function(module, ir.FunctionType(returned, types), name),
+                        arguments)
 
 
 class ObjectWriter:
@@ -180,9 +198,7 @@ class ObjectWriter:
         self.b.ret(known)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        returned, types = _FUNCTIONS[name]
-        found = self.module.globals.get(name) or ir.Function(self.module, ir.FunctionType(returned, types), name)
-        return self.b.call(found, arguments)
+        return declared_call(self.b, name, *arguments)
 
     def _without_gil(self, long: Any, run: Callable[[], Any]) -> Any:
         """What `run` writes; where it takes long, other threads may run meanwhile."""

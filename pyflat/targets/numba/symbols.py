@@ -53,6 +53,11 @@ class Symbols(dict[str, int]):
         known = ufunc.__name__ if own else external_ufuncs.register(ufunc)
         self.notes[name] = "numpy" if own else "external", known, loop, part
 
+    def add_array_function(self, name: str, dtype: str, which: str) -> None:
+        """One of NumPy's functions of arrays of a dtype (`array_function`)."""
+        self[name] = array_function(dtype, which)
+        self.notes[name] = "array", dtype, which
+
 
 def notes_on(symbols: Symbols) -> tuple[dict[str, Any], bytes] | None:
     """How another process finds what code names, and the numbers of its tables; None where it cannot."""
@@ -87,6 +92,8 @@ def symbols_of(notes: dict[str, Any], tables: bytes) -> Symbols:
         match note:
             case "table", dtype, start, count:
                 symbols._add_table(name, np.frombuffer(tables, dtype, count, start).copy())
+            case "array", dtype, which:
+                symbols.add_array_function(name, dtype, which)
             case whose, known, loop, part:
                 ufunc = original("numpy", known) if whose == "numpy" else external_ufuncs.find(known)
                 symbols[name] = loop_of(ufunc, loop)[part]
@@ -109,6 +116,18 @@ def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
         raise InternalError(f"the ufunc {ufunc.__name__} does not have NumPy's layout")
     at = ufunc.types.index(loop)
     return made.functions[at] or 0, (made.data[at] or 0) if made.data else 0
+
+
+_OF_DTYPE = 365
+"""PyDataType_GetArrFuncs in NumPy's table (numpy/_core/code_generators/numpy_api.py)."""
+_PLACES = {"argmax": 26, "dotfunc": 27, "sort": 33, "argmin": 46}
+"""Of the pointers of PyArray_ArrFuncs (numpy/ndarraytypes.h)."""
+
+
+def array_function(dtype: str, which: str) -> int:
+    """The address of "argmax", "argmin", "dotfunc" or "sort" (quicksort) of a dtype; 0 where there is none."""
+    of_dtype = ctypes.PYFUNCTYPE(ctypes.POINTER(ctypes.c_void_p), ctypes.py_object)
+    return of_dtype(libm.numpy_functions("_ARRAY_API")[_OF_DTYPE])(np.dtype(dtype))[_PLACES[which]] or 0
 
 
 def addresses(symbols: Iterable[str]) -> dict[str, int]:

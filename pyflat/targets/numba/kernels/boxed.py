@@ -84,8 +84,8 @@ class Given:
 
 def boxed(machine: int, arguments: Sequence[Given], slots: int, numbers: Sequence[Kind], unused: int, *, watch: int,
           release: bool, kept: object) -> Callable[..., Any] | None:
-    """The kernel at an address as a function of its arguments and, behind them, the number of a call under way: gives
-    the numbers of the result, alone or as a tuple. None in a Python that is laid out differently.
+    """The kernel at an address as a function of its arguments, which gives the numbers of the result, alone or as a
+    tuple. None in a Python that is laid out differently.
 
     unused   words that the kernel writes behind its results
     watch    the bits of what the kernel gives that are for the long way, 0: none; then, flags of the processor are, too
@@ -122,7 +122,7 @@ class _Writer(ObjectWriter):
         b = self.b
         for place in (self.at, self.all_bytes, self.saved):
             b.store(i64(0), place)
-        self._need(b.icmp_signed(">=", self.count, self.arguments))
+        self._need(self._equal(self.count, self.arguments))
         with counted(b, self.arguments, rolled=True) as k:
             self._argument(k)
         self._need(b.icmp_signed("<=", self._load(self.saved), i64(MOST_SAVED)))
@@ -284,32 +284,21 @@ class _Writer(ObjectWriter):
     # --- the kernel
     def _run(self) -> Any:
         """Whether it has done what the original would, without a warning."""
-        b, context = self.b, self._context()
+        b = self.b
         kernel = self._pointer_word(KERNEL)
         kernel.type = ir.PointerType(ir.FunctionType(I64, [I64, POINTER, POINTER]))
         long = b.or_(self._is_set(self._word(RELEASE)),
                      b.icmp_unsigned(">=", self._load(self.all_bytes), i64(WORTH_RELEASING)))
-        status, raised = self._without_gil(long, lambda: self._watched(kernel, context))
+        status, raised = self._without_gil(long, lambda: self._watched(kernel))
         warned = b.or_(b.and_(status, self._word(WATCH)), b.zext(raised, I64))
         watched = b.select(self._is_set(self._word(WATCH)), warned, i64(0))
         return self._equal(b.or_(b.and_(status, i64(FAULTED)), watched), i64(0))
 
-    def _watched(self, kernel: Any, context: Any) -> tuple[Any, Any]:
+    def _watched(self, kernel: Any) -> tuple[Any, Any]:
         """What the kernel says, and the flags of arithmetic that it has raised."""
         self._call("feclearexcept", ir.Constant(I32, libm.WATCHED))
-        status = self.b.call(kernel, [context, self.slots, self.results])
+        status = self.b.call(kernel, [i64(0), self.slots, self.results])
         return status, self._call("fetestexcept", ir.Constant(I32, libm.WATCHED))
-
-    def _context(self) -> Any:
-        """The number of the call under way, where it is given."""
-        b, before, overflow = self.b, self.b.block, stack(self.b, I32)
-        with b.if_then(b.icmp_signed(">", self.count, self.arguments)):
-            given = self._load(self._behind(self.given, self.arguments), POINTER)
-            number, end = self._call("PyLong_AsLongLongAndOverflow", given, overflow), b.block
-        context = b.phi(I64)
-        context.add_incoming(i64(0), before)
-        context.add_incoming(number, end)
-        return context
 
     # --- results
     def _give(self) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -24,87 +24,47 @@ from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
 from pyflat.targets.numba.kernels.emit import KernelCode
 from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WAITED, WARNED, WRAPPED, argument_slots
+from pyflat.targets.numba.kernels.operations import ROOM
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
-from pyflat.targets.numba.kernels.routines import routine_site
+from pyflat.targets.numba.kernels.routines import THREAD, Call
 from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-_ROUTINE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-@dataclass(slots=True)
-class _Call:
-    """A call under way: what its sites are, the arrays that it has made by their addresses, what Python has raised, and
-    whether the processor's flags were raised before NumPy cleared them."""
-
-    sites: Sequence[Any]
-    watch: bool
-    made: dict[int, Any] = field(default_factory=dict)
-    errors: list[BaseException] = field(default_factory=list)
-    raised: int = 0
-
-    def keep(self, array: Any) -> int:
-        address = address_of(array) or id(array)
-        self.made[address] = array
-        return address
+@contextmanager
+def _under_way(sites: Sequence[Any], watch: bool, calls: bool) -> Iterator[Call]:
+    """Python's functions that the kernel `calls` raise what NumPy warns of, in a call that is to `watch`."""
+    call = Call(sites)
+    THREAD.calls.append(call)
+    how: Literal["raise", "ignore"] = "raise" if watch else "ignore"
+    try:
+        with np.errstate(all=how, under="ignore") if calls else nullcontext():
+            yield call
+    finally:
+        THREAD.calls.pop()
+    if call.errors:
+        raise call.errors[0]
 
 
-class _Calls:
-    """The calls under way, by their numbers, and what machine code calls for them."""
+def _make(_: int, site: int, shape: int) -> int:
+    call = THREAD.calls[-1]
+    dtype, rank = ("u1", 1) if site == ROOM else call.sites[site >> 1]
+    try:
+        extents = _extents(rank).from_address(shape)[:] if rank else ()
+        return call.keep((np.zeros if site & 1 and site != ROOM else np.empty)(extents, dtype))
+    except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
+        call.errors.append(error)
+        return 0
 
-    def __init__(self) -> None:
-        self._numbers = itertools.count()
-        self._open: dict[int, _Call] = {}
-        self.allocate, self.routine = _ALLOCATE(self._make), _ROUTINE(self._run)
 
-    def open(self, sites: Sequence[Any], watch: bool) -> int:
-        number = next(self._numbers)
-        self._open[number] = _Call(sites, watch)
-        return number
-
-    def close(self, number: int) -> _Call:
-        return self._open.pop(number)
-
-    def _make(self, number: int, site: int, shape: int) -> int:
-        call = self._open[number]
-        dtype, rank = call.sites[site >> 1]
-        try:
-            extents = _extents(rank).from_address(shape)[:] if rank else ()
-            return call.keep((np.zeros if site & 1 else np.empty)(extents, dtype))
-        except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
-            call.errors.append(error)
-            return 0
-
-    def _run(self, number: int, site: int, slots: int) -> int:
-        """NumPy's routine; what it raises or would warn of is for the original to say."""
-        clear, test = _flags()
-        call = self._open[number]
-        call.raised |= test(libm.WATCHED)
-        how: Literal["raise", "ignore"] = "raise" if call.watch else "ignore"
-        try:
-            with np.errstate(all=how, under="ignore"):
-                array, value = call.sites[site].run(slots)
-            if array is not None:
-                value = call.keep(array)
-            kind = ctypes.c_double if isinstance(value, float | np.floating) else ctypes.c_int64
-            kind.from_address(slots).value = value if kind is ctypes.c_double else int(value)
-            return int(not (isinstance(value, np.uint64) and value >> np.uint64(63)))
-        except Exception:  # noqa: BLE001 - whatever it is: the original raises it
-            return 0
-        except BaseException as error:  # noqa: BLE001 - Ctrl-C: the machine code in between must end first
-            call.errors.append(error)
-            return 0
-        finally:
-            clear(libm.WATCHED)
+_make_array = _ALLOCATE(_make)
 
 
 @cache
 def _extents(rank: int) -> Any:
     return ctypes.c_int64 * rank
-
-
-_calls = _Calls()
 
 
 class _Code:
@@ -113,34 +73,28 @@ class _Code:
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str], *, careful: bool):
         code = KernelCode(kernel, layouts, returned, careful=careful)
         text = code.text()
-        for name, callback in (("pyflat_allocate", _calls.allocate), ("pyflat_routine", _calls.routine)):
-            code.symbols[name] = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        code.symbols["pyflat_allocate"] = ctypes.cast(_make_array, ctypes.c_void_p).value or 0
         self.machine: MachineCode = compile_ir(text, ENTRY, code.symbols, processor(), (code.symbols,),
                                                passes=Passes.ALL if careful else Passes.VECTORS)
         self.call = _PROTOTYPE(self.machine.address)
         self.kept = sum(code.kept)
         """Numbers behind the results that mean nothing."""
-        dtypes = {name: place.dtype for name, place in code.places.of.items()}
-        self.sites = [routine_site(op, dtypes) if op.opcode == "routine" else (op.attr("dtype"), len(op.args) - 1)
-                      for op in code.sites]
+        self.sites = [(op.attr("dtype"), len(op.args) - 1) if op.opcode == "alloc" else None for op in code.sites]
+        self.calls = "PyObject_Vectorcall" in code.symbols
 
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """Calls of a kernel that has arrays made: where they are takes the place of its last numbers."""
+    """Calls of a kernel that has arrays made, or calls Python: where arrays are takes the place of its last numbers."""
 
     call: Callable[..., Any]
-    sites: Sequence[Any]
+    code: _Code
     returned: Sequence[str]
+    watch: bool
 
     def __call__(self, *arguments: Any) -> Any:
-        number = _calls.open(self.sites, watch=False)
-        try:
-            found = self.call(*arguments, number)
-        finally:
-            met = _calls.close(number)
-        if met.errors:
-            raise met.errors[0]
+        with _under_way(self.code.sites, self.watch, self.code.calls) as met:
+            found = self.call(*arguments)
         if not self.returned or found is NotImplemented or found is ...:
             return found
         if type(found) is int:
@@ -175,21 +129,14 @@ class NumbaKernel:
         code = self.version(careful)
         block = self._block(arguments)
         results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
-        call = _calls.open(code.sites, watch)
-        raised = 0
-        try:
-            clear, test = _flags()
+        watched, (clear, test) = _watched(), _flags()
+        with _under_way(code.sites, watch, code.calls) as met:
             clear(libm.WATCHED)
-            status = code.call(call, block.ctypes.data, results.ctypes.data)
+            status = code.call(0, block.ctypes.data, results.ctypes.data)
             raised = test(libm.WATCHED)
-        finally:
-            met = _calls.close(call)
-        raised |= met.raised
-        if met.errors:
-            raise met.errors[0]
         if status & FAULTED:
             return "unclear" if status & WAITED else "fault", [], {}
-        if watch and (status & _watched() or raised and not careful):
+        if watch and (status & watched or raised and not careful):
             return "warning", [], {}
         addresses = results[len(self.kinds):][:len(self.returned)].tolist()
         return "done", self._numbers(results), {
@@ -200,8 +147,6 @@ class NumbaKernel:
         """A function of arguments like these that runs the kernel at once: it gives the numbers of the result, alone or
         as a tuple, and the arrays made; NotImplemented where the arguments are of other types; Ellipsis for what the
         original is to say. None where there is none. `saved`: arrays to put back then; `release`: it takes long."""
-        if any(site.opcode == "routine" for site in self._sites):
-            return None
         arguments = [self._given(name, value, name in saved) for name, value in given.items()]
         if None in arguments:
             return None
@@ -210,7 +155,7 @@ class NumbaKernel:
                      [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watched, release=release, kept=code)
         if call is None or not self._sites:
             return call
-        return _Making(call, code.sites, self.returned)
+        return _Making(call, code, self.returned, watch)
 
     def _given(self, name: str, value: Any, saved: bool) -> Given | None:
         argument = self.kernel.arguments.get(name)

@@ -3,6 +3,7 @@ and write in memory."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.nodes import Block, Const, Loop, Op, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -30,6 +31,9 @@ from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, eleme
 from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
 
+ROOM = -1
+"""The site of memory that is no array."""
+
 
 class KernelOperations:
     """What one version of a kernel has in all its blocks. `careful`: every float operation is watched, so that warnings
@@ -39,6 +43,8 @@ class KernelOperations:
     """The block of a run that has met a fault."""
     waited: Any
     """The block of a run with lanes that perhaps never end."""
+    returned: Sequence[str]
+    """Arrays that may be."""
 
     def __init__(self, kernel: Kernel, *, careful: bool):
         self.kernel, self.careful = kernel, careful
@@ -75,6 +81,10 @@ class KernelOperations:
         """Operations that LLVM computes, without any flag."""
         self.done: set[Op] = set()
         """Operations whose values are there already."""
+        self.repeated = {op for item in walk(kernel.function.body) if isinstance(item, Loop)
+                         for op in all_ops(item.body) if op in self.sites}
+        self.rooms: dict[Hashable, tuple[Any, Any]] = {}
+        """Memory that operations use again: where it is, and how much."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
 
@@ -135,7 +145,7 @@ class KernelOperations:
             return
         args = [self.lane(arg) for arg in op.args]
         if not self.careful and (op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc")):
-            self._note_flags()
+            self.note_flags()
         self.values[op] = self.value_of(self.e, op, args)
         if op in self.modest:
             return
@@ -190,8 +200,12 @@ class KernelOperations:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
 
-    def _note_flags(self) -> None:
+    def note_flags(self, *, clear: bool = False) -> None:
         """What the processor's flags say so far: some of NumPy's loops clear them."""
+        if clear:
+            location = libm.library_symbol("feclearexcept")
+            self.e.call("feclearexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
+            return
         location = libm.library_symbol("fetestexcept")
         raised = self.e.call("fetestexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
         self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))
@@ -272,7 +286,8 @@ class KernelOperations:
         self.apart.mark(stored, op.attr("array"))
 
     def _alloc(self, op: Op) -> None:
-        """The caller makes the array (zeros, or nothing in particular), and we fill it with other numbers."""
+        """The caller makes the array (zeros, or nothing in particular), and we fill it with other numbers. In a loop
+        the array of the iteration before makes room for it, unless it may be returned."""
         b, place = self.builder, self.places.of[op.attr("array")]
         *sizes, fill = op.args
         shape = stack(b, I64, max(len(sizes), 1))
@@ -283,14 +298,37 @@ class KernelOperations:
             b.store(number, place.extents[axis])
             total = b.mul(total, number)
         zero = isinstance(fill, Const) and fill.value is not None and not fill.value and str(fill.value) != "-0.0"
-        site = i64(2 * self.sites.index(op) + zero)
-        call = self._allocator()
-        pointer = b.call(call, [self.context, site, shape])
+        again = op in self.repeated and op.attr("array") not in self.returned
+        if again:
+            for axis in range(len(sizes)):
+                length = b.load(place.extents[axis], typ=I64)
+                self.leave_if(b.icmp_unsigned(">", length, i64(2 ** (56 // len(sizes)))))
+            pointer = self.room(op, b.mul(total, i64(np.dtype(place.dtype).itemsize)))
+        else:
+            pointer = b.call(self._allocator(), [self.context, i64(2 * self.sites.index(op) + zero), shape])
+            self.leave_if(b.icmp_unsigned("==", b.ptrtoint(pointer, I64), i64(0)))
         b.store(pointer, place.pointer)
-        none = b.icmp_unsigned("==", b.ptrtoint(pointer, I64), i64(0))
-        self.leave_if(none)
-        if not zero and not (isinstance(fill, Const) and fill.value is None):
+        if not isinstance(fill, Const) or fill.value is not None and (again or not zero):
             self._fill(pointer, total, self.stored(op, self.lane(fill)), place.dtype)
+
+    def room(self, op: Hashable, size: Any) -> Any:
+        """Memory of so many bytes for an operation, until it asks again."""
+        b = self.builder
+        if op not in self.rooms:
+            self.rooms[op] = stack(b, POINTER), stack(b, I64)
+            with b.goto_entry_block():
+                b.store(i64(-1), self.rooms[op][1])
+        place, bytes_ = self.rooms[op]
+        with b.if_then(b.icmp_signed(">", size, b.load(bytes_, typ=I64)), likely=False):
+            known = b.load(bytes_, typ=I64)
+            wanted = b.add(size, b.select(b.icmp_signed(">", known, i64(0)), known, i64(0)))  # fewer and fewer times
+            shape = stack(b, I64)
+            b.store(wanted, shape)
+            made = b.call(self._allocator(), [self.context, i64(ROOM), shape])
+            self.leave_if(b.icmp_unsigned("==", b.ptrtoint(made, I64), i64(0)))
+            b.store(made, place)
+            b.store(wanted, bytes_)
+        return b.load(place, typ=POINTER)
 
     def leave_after_fault(self) -> None:
         """At the head of a loop: what a fault has left may keep it running for ever. So may what a warning has left,

@@ -1,16 +1,17 @@
-"""Calls of NumPy's routines from the machine code of a kernel: a callback with the GIL, and arrays made of addresses.
+"""NumPy's routines in the machine code of a kernel: NumPy's own loops where they do (`reductions`), else a call of
+Python with the GIL.
 
-    i64 pyflat_routine(i64 context, i64 site, i64* slots)
+    made = function(array, number, ...)     arrays around the addresses, lengths and strides of the kernel
 
-`slots`, of 8 bytes: the lengths of the axes of what is made; then, of an array among the operands the address of its
-first element, the length and the stride in bytes of each axis, of a number the number. What the routine gives comes
-back in the first one, a number or the address of the array; 0 means that it has raised, or would have warned.
+The function is Python's: it gives a number, an array in C's order, or None where it has raised, or would have warned.
+An array that is not returned is copied, so that the next one takes its place.
 """
 
 from __future__ import annotations
 
-import ctypes
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from llvmlite import ir
 
 from pyflat.ir.memory import Operand, operands_of, routine_function
 from pyflat.ir.nodes import Op
-from pyflat.ir.types import BOOL, FLOAT, MEMORY, Kind
+from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.frame import slot
-from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack
+from pyflat.targets.numba.kernels.reductions import function_of, write_reduction
+from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, element_at, i64, stack
+from pyflat.targets.numba.python_objects import ALIGNED, DATA, SHAPE, WRITEABLE, address_of, call_python
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.operations import KernelOperations
@@ -29,27 +32,17 @@ if TYPE_CHECKING:
 
 # --- the machine code
 def write_routine(code: KernelOperations, op: Op) -> Lane | None:
-    """The call; its number, None where it makes an array."""
-    b = code.builder
+    """What it gives; its number, None where it makes an array."""
     extents, operands = operands_of(op.args, op.attr("operands"))
-    given = [code.lane(extent).value for extent in extents]
-    for operand in operands:
-        given += _array(code, operand) if operand.name else [code.lane(operand.numbers[0]).value]
-    slots = stack(b, I64, max(len(given), 1))
-    for number, value in enumerate(given):
-        b.store(b.zext(value, I64) if value.type == I1 else value, slot(code.builder, slots, number, None))
-    found = code.module.globals.get("pyflat_routine") or ir.Function(
-        code.module, ir.FunctionType(I64, [I64, I64, POINTER]), "pyflat_routine")
-    done = b.call(found, [code.context, i64(code.sites.index(op)), slots])
-    code.leave_if(b.icmp_unsigned("==", done, i64(0)))
-    if op.kind is MEMORY:
-        place = code.places.of[op.attr("array")]
-        b.store(slot(code.builder, slots, 0, POINTER), place.pointer)
-        for extent, value in zip(place.extents, given, strict=False):
-            b.store(value, extent)
-        return None
-    value = slot(code.builder, slots, 0, F64 if op.kind is FLOAT else I64)
-    return Lane(code.e, op.kind, b.icmp_unsigned("!=", value, i64(0)) if op.kind is BOOL else value)
+    dtypes = [code.places.of[operand.name].dtype if operand.name else "" for operand in operands]
+    parts = [_array(code, operand) if operand.name else [code.lane(operand.numbers[0]).value] for operand in operands]
+    found = function_of(op, dtypes)
+    if found is not None:
+        return write_reduction(code, op, found, parts, dtypes[0], lambda: _number(code, op, operands, parts))
+    if op.kind is not MEMORY:
+        return _number(code, op, operands, parts)
+    _make(code, op, operands, parts, [code.lane(extent).value for extent in extents])
+    return None
 
 
 def _array(code: KernelOperations, operand: Operand) -> list[Any]:
@@ -74,57 +67,168 @@ def _array(code: KernelOperations, operand: Operand) -> list[Any]:
     return [address, *bounds[:rank], *steps]
 
 
-# --- the call
-@dataclass(frozen=True, slots=True)
-class RoutineSite:
-    """What is called, with what: (dtype, rank) of an array, (dtype or "", its kind) of a number; and what it gives."""
+def _number(code: KernelOperations, op: Op, operands: Sequence[Operand], parts: Sequence[list[Any]]) -> Lane:
+    b, found = code.builder, stack(code.builder, code.e.scalars[op.kind])
 
-    text: str
-    operands: tuple[tuple[str, int | Kind], ...]
-    dtype: str
-    rank: int | None
-    """Of the array that it makes."""
+    def read(made: Any) -> None:
+        if op.kind is BOOL:
+            value = b.icmp_signed("!=", _python(code, "PyObject_IsTrue", made), ir.Constant(I32, 0))
+        else:
+            value = _python(code, "PyFloat_AsDouble" if op.kind is FLOAT else "PyLong_AsLongLong", made)
+        b.store(value, found)
 
-    def run(self, slots: int) -> tuple[Any, Any]:
-        """The array that was made, if one was, and what comes back. Raises what NumPy raises, or shows as a warning."""
-        rank = self.rank or 0
-        integers = (ctypes.c_int64 * (rank + self._room)).from_address(slots)
-        floats = (ctypes.c_double * (rank + self._room)).from_address(slots)
-        at, given = rank, list[Any]()
-        for dtype, more in self.operands:
-            if isinstance(more, Kind):
-                number: Any = floats[at] if more is FLOAT else bool(integers[at]) if more is BOOL else integers[at]
-                given.append(np.dtype(dtype).type(number) if dtype else number)
-                at += 1
-                continue
-            middle, end = at + 1 + more, at + 1 + 2 * more
-            given.append(_at_address(integers[at], integers[at + 1:middle], integers[middle:end], np.dtype(dtype)))
-            at = end
-        made = routine_function(self.text)(*given)
-        if self.rank is None:
-            return None, made
-        made = np.ascontiguousarray(made)
-        if list(made.shape) != integers[:rank] or made.dtype != self.dtype:
-            raise ValueError("the shape of what a routine makes is not the one that was expected")
-        return made, None
-
-    @property
-    def _room(self) -> int:
-        return sum(1 if isinstance(more, Kind) else 1 + 2 * more for _, more in self.operands) or 1
+    _called(code, op, operands, parts, read)
+    return Lane(code.e, op.kind, b.load(found, typ=code.e.scalars[op.kind]))
 
 
-def routine_site(op: Op, dtypes: dict[str, str]) -> RoutineSite:
-    """`dtypes`: of the arrays of the kernel."""
-    extents, operands = operands_of(op.args, op.attr("operands"))
-    kinds: list[tuple[str, int | Kind]] = [
-        (dtypes[each.name], each.rank) if each.name else (each.dtype, each.numbers[0].kind) for each in operands]
-    return RoutineSite(op.attr("routine"), tuple(kinds), op.attr("dtype"), len(extents) if op.kind is MEMORY else None)
+def _make(code: KernelOperations, op: Op, operands: Sequence[Operand], parts: Sequence[list[Any]],
+          extents: Sequence[Any]) -> None:
+    b, place = code.builder, code.places.of[op.attr("array")]
+    data, fits = stack(b, POINTER), stack(b, I1)
+    size: Any = i64(np.dtype(op.attr("dtype")).itemsize)
+    for extent, value in zip(place.extents, extents, strict=True):
+        b.store(value, extent)
+        size = b.mul(size, value)
+    returned = op.attr("array") in code.returned
+    room = data if returned else code.room(op, b.add(size, i64(1)))
+
+    def read(made: Any) -> None:
+        shape = b.load(element_at(b, made, i64(SHAPE), I8), typ=POINTER)
+        same: Any = ir.Constant(I1, 1)
+        for axis, extent in enumerate(extents):
+            same = b.and_(same, b.icmp_signed("==", slot(b, shape, axis, I64), extent))
+        b.store(same, fits)
+        elements = b.load(element_at(b, made, i64(DATA), I8), typ=POINTER)
+        b.store(elements, data)
+        if not returned:
+            with b.if_then(same):
+                _python(code, "memcpy", room, elements, size)
+
+    _called(code, op, operands, parts, read)
+    code.leave_if(b.not_(b.load(fits, typ=I1)))
+    b.store(b.load(data, typ=POINTER) if returned else room, place.pointer)
 
 
-def _at_address(address: int, shape: list[int], strides: list[int], dtype: np.dtype[Any]) -> Any:
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
-    low, high = sum(min(each, 0) for each in reach), sum(max(each, 0) for each in reach)
-    memory: Any = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(address + low)
-    return np.ndarray(shape, dtype, memory, -low, strides)
+def _called(code: KernelOperations, op: Op, operands: Sequence[Operand], parts: Sequence[list[Any]],
+            read: Callable[[Any], None]) -> None:
+    """The call; `read` writes what is done with the object that it gives. The flags of the processor that it leaves are
+    not the kernel's."""
+    b, made = code.builder, stack(code.builder, POINTER)
+    code.note_flags()
+    held = _python(code, "PyGILState_Ensure")
+    objects = [_object(code, operand, part) for operand, part in zip(operands, parts, strict=True)]
+    given = stack(b, POINTER, max(len(objects), 1))
+    there: Any = ir.Constant(I1, 1)
+    for number, each in enumerate(objects):
+        b.store(each, slot(b, given, number, None))
+        there = b.and_(there, _is_set(b, each))
+    b.store(ir.Constant(POINTER, None), made)
+    with b.if_then(there):
+        function = _known(code, f"function_{code.sites.index(op)}", routine_site(code, op))
+        count, names = i64(len(objects)), ir.Constant(POINTER, None)
+        b.store(_python(code, "PyObject_Vectorcall", function, given, count, names), made)
+    found = b.load(made, typ=POINTER)
+    good = b.and_(_is_set(b, found), b.icmp_unsigned("!=", b.ptrtoint(found, I64),
+                                                     b.ptrtoint(_known(code, "None", None), I64)))
+    with b.if_else(good) as (some, none):
+        with some:
+            read(found)
+        with none:
+            _python(code, "PyErr_Clear")
+    for each in [*objects, found]:
+        _python(code, "Py_DecRef", each)
+    _python(code, "PyGILState_Release", held)
+    code.note_flags(clear=True)
+    code.leave_if(b.not_(good))
+
+
+def _object(code: KernelOperations, operand: Operand, part: list[Any]) -> Any:
+    """A new object for an operand."""
+    b = code.builder
+    if not operand.name:
+        value = part[0]
+        if value.type == I1:
+            return _python(code, "PyBool_FromLong", b.zext(value, I64))
+        return _python(code, "PyLong_FromLongLong" if value.type == I64 else "PyFloat_FromDouble", value)
+    rank, dtype = len(part) // 2, code.places.of[operand.name].dtype
+    numbers = stack(b, I64, 2 * rank + 1)
+    for number, value in enumerate(part[1:]):
+        b.store(value, slot(b, numbers, number, None))
+    descr = _known(code, f"dtype_{dtype}", np.dtype(dtype))
+    _python(code, "Py_IncRef", descr)  # which the array owns
+    return _python(code, "PyArray_NewFromDescr", _known(code, "ndarray", np.ndarray), descr, ir.Constant(I32, rank),
+                   numbers, slot(b, numbers, rank, None), b.inttoptr(part[0], POINTER),
+                   ir.Constant(I32, ALIGNED | WRITEABLE), ir.Constant(POINTER, None))
+
+
+def _known(code: KernelOperations, name: str, value: object) -> Any:
+    """An object of this process, by a name."""
+    name = f"pyflat_python_{name}"
+    found = code.module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(code.module, I8, name)
+        code.symbols[name] = id(value)
+        code.symbols.kept.append(value)
+    return found
+
+
+def _python(code: KernelOperations, name: str, *arguments: Any) -> Any:
+    return call_python(code.builder, code.symbols, name, *arguments)
+
+
+def _is_set(b: ir.IRBuilder, pointer: Any) -> Any:
+    return b.icmp_unsigned("!=", b.ptrtoint(pointer, I64), i64(0))
+
+
+# --- what is called
+@dataclass(slots=True)
+class Call:
+    """A call of a kernel under way: what its sites are, the arrays that it has made by their addresses, and what Python
+    has raised."""
+
+    sites: Sequence[Any]
+    made: dict[int, Any] = field(default_factory=dict)
+    errors: list[BaseException] = field(default_factory=list)
+
+    def keep(self, array: Any) -> int:
+        address = address_of(array) or id(array)
+        self.made[address] = array
+        return address
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+
+
+THREAD = _Thread()
+"""The calls under way in this thread, one inside the other."""
+
+
+def routine_site(code: KernelOperations, op: Op) -> Callable[..., Any]:
+    """The function that is called: of arrays and Python's numbers, which it makes NumPy's where they were."""
+    function, dtype = routine_function(op.attr("routine")), op.attr("dtype")
+    operands = operands_of(op.args, op.attr("operands"))[1]
+    scalars = {number: np.dtype(each.dtype).type for number, each in enumerate(operands) if not each.name and each.dtype}
+    kept = op.kind is MEMORY and op.attr("array") in code.returned
+
+    def call(*given: Any) -> Any:
+        try:
+            if scalars:
+                given = tuple(scalars[k](x) if k in scalars else x for k, x in enumerate(given))
+            made = function(*given)
+            if op.kind is not MEMORY:
+                return None if isinstance(made, np.uint64) and made >> np.uint64(63) else made
+            made = np.ascontiguousarray(made)
+            if made.dtype != dtype:
+                return None
+            if kept:
+                THREAD.calls[-1].keep(made)
+            return made
+        except Exception:  # noqa: BLE001 - whatever it is: the original raises it
+            return None
+        except BaseException as error:  # noqa: BLE001 - Ctrl-C: the machine code in between must end first
+            THREAD.calls[-1].errors.append(error)
+            return None
+
+    return call
