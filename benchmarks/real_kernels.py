@@ -1,14 +1,14 @@
-"""Index loops over arrays that others have written for numba.njit, as twins: bits against the plain functions, times against njit.
+"""Index loops over arrays that others wrote for numba, as twins: bits against the plain functions, times against njit.
 
-    make real-kernels REAL_KERNELS_ARGS='--half seen'        python -m benchmarks.real_kernels [--target numpy] [--only dtw]
+    make real-kernels REAL_KERNELS_ARGS='--half all'     python -m benchmarks.real_kernels [--target numpy] [--only dtw]
 
 The functions, drawn at random from installed packages, and their arguments are in `real_kernels.json`, which
 `benchmarks.real_search` writes. In each package they are by turns of the half that is looked at while pyflat is changed
 ("seen") and of the half that is not. Callees are plain functions too, as the twin has them; njit compiles all of them.
 
 A twin takes turns with njit on large arguments, and the plain function runs once; the twin's bits must be the plain
-function's there, and on small arguments of several layouts and dtypes everything that a caller can see: results, what is
-written, exceptions, warnings. The exit status is 1 where a twin differs, or fails with an error that is no refusal.
+function's there, and on small arguments of several layouts and dtypes everything that a caller can see: results, what
+is written, exceptions, warnings. The exit status is 1 where a twin differs, or fails with an error that is no refusal.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ import pyflat
 from benchmarks.arrays import outputs, same_bits
 from benchmarks.environment import ONE_THREAD, describe, pin
 from benchmarks.measuring import geomean, keep_freed_memory
-from benchmarks.real_search import Found, apart, copied, installed, plain, read, uncompiled
+from benchmarks.real_arguments import copied
+from benchmarks.real_search import Found, apart, installed, read
 from benchmarks.report import markdown
+from benchmarks.uncompiled import plain, uncompiled
 from pyflat.errors import FlattenError
 from tests.generator.differential import Slow, time_limit
 from tests.generator.kernels.differential import Outcome, bits, compare, refusal
@@ -91,9 +93,9 @@ class Result:
     def cells(self) -> list[str]:
         if self.status != "right":
             return [self.kernel, self.status, "", "", "", "", "", self.what.split("\n")[0][:150]]
-        ratio = f"{self.ratio:.2f}{'' if self.same else ' ~'}"
+        times = [f"{seconds * 1e3:.3f}" for seconds in (self.njit, self.twin, self.python)]
         notes = "; ".join(self.warned[:1] + self.refused[:1])[:100]
-        return [self.kernel, self.status, *(f"{seconds * 1e3:.3f}" for seconds in (self.njit, self.twin, self.python)), ratio,
+        return [self.kernel, self.status, *times, f"{self.ratio:.2f}{'' if self.same else ' ~'}",
                 f"{self.first_njit:.2f} {self.first_twin:.2f}", notes]
 
 
@@ -155,7 +157,8 @@ def measure(kernel: Found, value: Any, original: Callable[..., Any], target: str
             if not turn:
                 found[name] = outputs(returned, work)
                 if name == "twin":
-                    result.warned = [str(one.message) for one in shown if issubclass(one.category, pyflat.PerformanceWarning)]
+                    ours = [one for one in shown if issubclass(one.category, pyflat.PerformanceWarning)]
+                    result.warned = [str(one.message) for one in ours]
                     seen = bits(returned), bits(work)
         if turn > 3 and time.perf_counter() - begun > BUDGET + sum(first[0] for first in taken.values()):
             break
@@ -170,7 +173,7 @@ def measure(kernel: Found, value: Any, original: Callable[..., Any], target: str
 
 
 def examined(kernel: Found, target: str) -> Result:
-    result = Result(kernel.name, "seen" if kernel.seen else "unseen")
+    result = Result(kernel.name, kernel.half)
     pin()
     try:
         value = getattr(importlib.import_module(kernel.module), kernel.attribute)
@@ -203,14 +206,21 @@ def summary(results: Sequence[Result]) -> str:
     head = ["function", "bits", "njit, ms", "twin, ms", "Python, ms", "times as fast", "first calls, s", "notes"]
     lines = [markdown([head, *(one.cells() for one in results)]), ""]
     counts = collections.Counter(one.status for one in there)
-    lines.append(f"flattened {len(there) - counts['refused']} of {len(there)}, right {len(right)}, wrong {counts['wrong']}, raw {counts['raw']}")
+    lines.append(f"flattened {len(there) - counts['refused']} of {len(there)}, right {len(right)}, "
+                 f"wrong {counts['wrong']}, raw {counts['raw']}")
     if right:
         lines.append(f"njit over twin: geomean {geomean(ratios):.2f}, median {statistics.median(ratios):.2f}; "
                      f"at least {SLOW}: {sum(ratio >= SLOW for ratio in ratios)} of {len(right)}")
-    lines += [f"below {SLOW}: {one.kernel} {one.ratio:.2f}" for one in sorted(right, key=lambda one: one.ratio) if one.ratio < SLOW]
-    lines += [f"slower than Python: {one.kernel} {one.python / one.twin:.2f}, {'warned' if one.warned else 'not warned'}"
+    slowest = sorted(right, key=lambda one: one.ratio)
+    lines += [f"below {SLOW}: {one.kernel} {one.ratio:.2f}" for one in slowest if one.ratio < SLOW]
+    lines += [f"slower than Python: {one.kernel} {one.python / one.twin:.2f}, {'' if one.warned else 'not '}warned"
               for one in right if one.twin > one.python]
     return "\n".join(lines)
+
+
+def recorded(path: Path | None) -> list[Result]:
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    return [Result(**{key: value for key, value in json.loads(line).items() if key != "where"}) for line in lines]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -219,12 +229,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--target", choices=("numpy", "numba"), default="numba")
     parser.add_argument("--only", default="", help="functions whose module and name contain this")
     parser.add_argument("--out", type=Path, help="write a line of JSON for each function to this file")
+    parser.add_argument("--go-on", action="store_true", help="keep what that file has")
     options = parser.parse_args(argv)
-    wanted = [one for one in read() if options.half in ("all", "seen" if one.seen else "unseen") and options.only in one.name]
+    wanted = [one for one in read() if options.half in ("all", one.half) and options.only in one.name]
     versions = {one.package: one.version for one in wanted}
     there = set(installed(list(versions)))
     if not there:
-        print("None of the packages of benchmarks/real_kernels.json is installed; pip install some of them, as quantecon.", file=sys.stderr)
+        print("no package of benchmarks/real_kernels.json is installed: pip install quantecon, for one", file=sys.stderr)
         return 2
     if missing := sorted(set(versions) - there):
         print(f"not installed: {', '.join(missing)}")
@@ -236,16 +247,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     import numba  # before processes are made
 
     numba.config.reload_config()
-
-    results = []
-    if options.out:
+    results = recorded(options.out) if options.go_on else []
+    if options.out and not options.go_on:
         options.out.write_text("", encoding="utf-8")
     for kernel in wanted:
-        if kernel.package not in there:
+        if kernel.package not in there or any(one.kernel == kernel.name for one in results):
             continue
         result = apart(examined, kernel, options.target, seconds=DEADLINE)
         if isinstance(result, str):
-            result = Result(kernel.name, "seen" if kernel.seen else "unseen", "raw", result)
+            result = Result(kernel.name, kernel.half, "raw", result)
         results.append(result)
         print(" ".join(result.cells()), flush=True)
         if options.out:
