@@ -22,10 +22,25 @@ def plain(value: Any, known: dict[int, Any] | None = None) -> Any:
     bare = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     bare.__kwdefaults__, bare.__module__ = function.__kwdefaults__, function.__module__
     known[id(value)] = bare
-    for name in used_names(function.__code__):
-        if (callee := plain(names.get(name), known)) is not None:
+    used = set(used_names(function.__code__))
+    for name in used:
+        value = names.get(name)
+        if (callee := plain(value, known)) is not None:
             names[name] = callee
+        elif isinstance(value, types.ModuleType):
+            names[name] = _with_plain(value, used, known)
     return bare
+
+
+def _with_plain(module: types.ModuleType, used: set[str], known: dict[int, Any]) -> types.ModuleType:
+    """The module, or one that differs from it in that functions of these names are plain."""
+    there = vars(module)
+    callees = {name: callee for name in used if (callee := plain(there.get(name), known)) is not None}
+    if not callees:
+        return module
+    copy = types.ModuleType(module.__name__)
+    vars(copy).update(there, **callees)
+    return copy
 
 
 def uncompiled(value: Any) -> Any:

@@ -4,6 +4,7 @@ and what the benchmark says of a twin."""
 from __future__ import annotations
 
 import math
+import sys
 
 import numba
 import numpy as np
@@ -39,6 +40,17 @@ def distances(points, n_points, squared=False):
     return total
 
 
+this = sys.modules[__name__]
+
+
+@numba.njit
+def through_module(x):
+    total = 0.0
+    for v in x:
+        total += this.half(v)
+    return total
+
+
 @numba.njit
 def whole(x):
     return x.sum()
@@ -68,6 +80,12 @@ def test_callees_are_plain_too():
     assert function.__globals__["half"].__code__ is half.py_func.__code__
     assert rows_of.py_func.__globals__["half"] is half
     assert plain(len) is None
+
+
+def test_callees_of_a_module_are_plain_too():
+    function = plain(through_module)
+    assert function.__globals__["this"].half is not half
+    assert function([4.0]) == 2.0
 
 
 def test_what_the_text_says_of_parameters():
