@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test slow pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo test slow pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,9 @@ ratios: $(BENCH_READY)  ## all of bench, docs/contributors/benchmarks.md; goes o
 
 real: $(READY)  ## functions of other people's packages, where installed, against numba's loops: make real REAL_ARGS=taxes
 	"$(PY)" -m benchmarks.real_functions $(or $(REAL_ARGS),sample)
+
+real-kernels: $(READY)  ## index loops of other people's packages, where PYTHON_WITH_THEM has these: make real-kernels REAL_KERNELS_ARGS='--half all'
+	"$(or $(PYTHON_WITH_THEM),$(PY))" -m benchmarks.real_kernels $(REAL_KERNELS_ARGS)
 
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/contributors/goals.md
 	"$(PY)" -m benchmarks.goals --docs $(GOALS_ARGS)
