@@ -208,8 +208,8 @@ THREAD = _Thread()
 def routine_site(code: KernelOperations, op: Op) -> Callable[..., Any]:
     """The function that is called: of arrays and Python's numbers, which it makes NumPy's where they were."""
     function, dtype = routine_function(op.attr("routine")), op.attr("dtype")
-    operands = operands_of(op.args, op.attr("operands"))[1]
-    scalars = {number: np.dtype(each.dtype).type for number, each in enumerate(operands) if not each.name and each.dtype}
+    numbers = [(k, each.dtype) for k, each in enumerate(operands_of(op.args, op.attr("operands"))[1]) if not each.name]
+    scalars = {k: np.dtype(dtype).type for k, dtype in numbers if dtype}
     kept = op.kind is MEMORY and op.attr("array") in code.returned
 
     def call(*given: Any) -> Any:
