@@ -12,7 +12,7 @@ import inspect
 import textwrap
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 _ATTRIBUTES = frozenset({"shape", "size", "ndim", "dtype", "T", "flat"})
@@ -21,11 +21,23 @@ _ITERATING = frozenset({"len", "enumerate", "zip", "iter", "reversed"})
 OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "argmax", "argmin", "cumsum",
                       "cumprod", "argsort", "dot", "searchsorted"})
 """Methods that go over all elements. (Functions that do, as np.sum, may mean a lane: `two_readings`.)"""
-_JOINING = "concatenate"
-"""What takes arrays in a sequence, and raises for numbers."""
+_JOINING = frozenset({"concatenate", "vstack", "hstack", "column_stack", "stack"})
+"""What takes arrays in a sequence."""
+_METHODS = frozenset({"astype", "copy", "ravel", "flatten", "reshape", "fill", "transpose", "swapaxes", "nonzero"})
+"""Methods that Python's numbers do not have."""
+_OF_ARRAYS = frozenset({
+    "flip", "flipud", "fliplr", "roll", "unique", "histogram", "bincount", "convolve", "correlate", "nonzero",
+    "flatnonzero", "argwhere", "percentile", "quantile", "repeat", "tile", "append", "sort", "diff", "ndenumerate",
+    "solve", "inv", "det", "cholesky", "swapaxes", "reshape"})
+"""Functions of NumPy's that are about several elements: of one number they raise, or say nothing."""
+_OF_TWO = frozenset({"convolve", "correlate", "solve"})
+_SAME = frozenset({"asarray", "ascontiguousarray", "asfortranarray", "atleast_1d"})
+"""Functions of NumPy's that give their operand, mostly."""
 _NO_ARRAYS = (bool, int, float, complex, str, tuple, list, dict, "bool", "int", "float", "complex", "str", "tuple",
               "list", "dict")
 """Annotations of parameters that are none."""
+WORDS = _ATTRIBUTES | OVER_ALL | _JOINING | _METHODS | _OF_ARRAYS | {"len"}
+"""Names one of which a function has that uses an array without a subscript or a loop over it."""
 Passed = tuple[str, str, int | str]
 """A parameter, the helper that it is passed to, and as which parameter of the helper."""
 
@@ -38,7 +50,8 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
     if body is None:
         return {}
     parameters = inspect.signature(function, follow_wrapped=False).parameters
-    reader = _Reader(names, {name for name in names if "ndarray" in str(parameters[name].annotation).lower()})
+    reader = _Reader(names, {name for name in names if "ndarray" in str(parameters[name].annotation).lower()},
+                     function.__globals__)
     for node in body:
         reader.visit(node)
     found = reader.found
@@ -80,20 +93,40 @@ def _body(function: types.FunctionType) -> list[ast.AST] | None:
 
 
 class _Reader(ast.NodeVisitor):
-    def __init__(self, names: Sequence[str], annotated: set[str]):
-        self.names, self.annotated = frozenset(names), annotated
+    def __init__(self, names: Sequence[str], annotated: set[str], known: Mapping[str, Any]):
+        self.names, self.annotated, self.known = frozenset(names), annotated, known
         self.found: dict[str, str] = {}
         self.passed: list[Passed] = []
         self.rebound: set[str] = set()
         """Names that mean something else by now."""
+        self.same: dict[str, str] = {}
+        """Names of what parameters are, as arrays: `x = np.asarray(parameter)`."""
 
     def note(self, node: ast.AST, why: str) -> None:
-        if isinstance(node, ast.Name) and node.id in self.names and node.id not in self.rebound:
-            self.found.setdefault(node.id, why)
+        if (name := self.parameter(node)) is not None:
+            self.found.setdefault(name, why)
+
+    def parameter(self, node: ast.AST) -> str | None:
+        """The parameter that an expression is."""
+        if isinstance(node, ast.Name):
+            return self.same.get(node.id, node.id if node.id in self.names and node.id not in self.rebound else None)
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
+            return None
+        return self.parameter(node.args[0]) if node.func.attr in _SAME else None
+
+    def _is_module(self, node: ast.AST) -> bool:
+        if isinstance(node, ast.Attribute):
+            return self._is_module(node.value)
+        return isinstance(node, ast.Name) and isinstance(self.known.get(node.id), types.ModuleType)
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
-        self.rebound.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        meant = self.parameter(node.value)
+        for target in (each.id for each in node.targets if isinstance(each, ast.Name)):
+            self.rebound.add(target)
+            self.same.pop(target, None)
+            if meant is not None:
+                self.same[target] = meant
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.note(node.value, "it is subscripted")
@@ -126,10 +159,16 @@ class _Reader(ast.NodeVisitor):
                         self.note(value, f"{node.func.id}() is taken of it")
                 elif isinstance(value, ast.Name) and value.id in self.names:
                     self.passed.append((value.id, node.func.id, position))
-        elif isinstance(node.func, ast.Attribute) and node.func.attr == _JOINING:
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _JOINING:
             given = (value for _, value in _given(node) if isinstance(value, ast.Tuple | ast.List))
             for part in (each for value in given for each in value.elts):
-                self.note(part, f"{_JOINING} joins it with others, which no number is")
+                self.note(part, f"{node.func.attr} joins it with others")
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS | _OF_ARRAYS:
+            if node.func.attr in _METHODS:
+                self.note(node.func.value, f"its .{node.func.attr}() is called")
+            if node.func.attr in _OF_ARRAYS and self._is_module(node.func.value):
+                for part in node.args[:2 if node.func.attr in _OF_TWO else 1]:
+                    self.note(part, f"{node.func.attr} is taken of it")
         elif isinstance(node.func, ast.Attribute) and node.func.attr in OVER_ALL:
             self.note(node.func.value, f"its .{node.func.attr}() is taken")
             for name in (each for value in node.args for each in ast.walk(value) if isinstance(each, ast.Name)):

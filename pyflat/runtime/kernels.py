@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pyflat.errors import FlattenError, Note, refuse
-from pyflat.frontend.roles import OVER_ALL
+from pyflat.frontend.roles import WORDS
 from pyflat.functions import array_lanes, ways
 from pyflat.functions.locks import flattening
 from pyflat.functions.originals import keep_own
@@ -53,7 +53,6 @@ _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4",
 _SUBSCRIPTS = frozenset(dis.opmap[name] for name in (
     "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE", "GET_ITER") if name in dis.opmap)
 _ARRAY_KIND = re.compile(r"[bfiu][1248]\[[:, ]*\]")
-_NAMES = OVER_ALL | {"shape", "size", "ndim", "dtype", "T", "flat", "len", "concatenate"}
 _BINARY, _PRODUCTS = dis.opmap["BINARY_OP"], (4, 17)
 """The instruction of operators, and its arguments for `@` and `@=`."""
 
@@ -132,7 +131,7 @@ def may_be_kernel(function: types.FunctionType, seen: frozenset[Any] = frozenset
     """Whether the function, or one that it calls, subscripts or iterates over anything: what a look at the bytecode
     says."""
     code = function.__code__
-    if _SUBSCRIPTS.intersection(code.co_code[::2]) or _NAMES.intersection(code.co_names) or _has_product(code.co_code):
+    if _SUBSCRIPTS.intersection(code.co_code[::2]) or WORDS.intersection(code.co_names) or _has_product(code.co_code):
         return True
     helpers = (function.__globals__.get(name) for name in code.co_names)
     return any(may_be_kernel(helper, seen | {function}) for helper in helpers

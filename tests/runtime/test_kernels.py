@@ -137,7 +137,7 @@ def root(a):
 
 
 def reduced(a):
-    return np.unique(a)[0] + a[0]
+    return np.cov(a) + a[0]
 
 
 def attribute(a):
@@ -149,7 +149,7 @@ def printed(a):
 
 
 def ranged(a):
-    return np.concatenate((a[1:], a))[0]
+    return np.kron(a[1:], a)[0]
 
 
 def text(a):

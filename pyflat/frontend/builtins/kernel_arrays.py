@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.builtins import kernel_routines
+from pyflat.frontend.builtins import kernel_routines, kernel_views
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.space import arrays, memories, routines, uint64, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
@@ -49,6 +49,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
         return _made(s, fn, arguments, node)
     if (made := kernel_routines.call(s, fn, arguments, node)) is not None:
         return made
+    if (made := kernel_views.call(s, fn, arguments, node)) is not None:
+        return made
     if isinstance(fn, np.ufunc):
         if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
             return made
@@ -87,6 +89,13 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
     kinds = {numeric_kind(value) for value in arguments.positional}
     if wide and not (widths.narrow and FLOAT in kinds and any(value.kind is not FLOAT for value in given)):
         return None
+    for at, value in enumerate(arguments.positional):
+        if not arguments.named and width_rules.is_one_of(widths, value):
+            def of_one(one: Value, at: int = at) -> Abstract:
+                return s.space.call(Static(fn), Arguments([*arguments.positional[:at], one,
+                                                           *arguments.positional[at + 1:]], {}), node)
+
+            return width_rules.by_dtype(s, widths, value, of_one, plain=fn in _WIDE_ENOUGH)
     loop = None if arguments.named else _loop(s, fn, arguments.positional)
     if wide and (loop is None or loop.operands != "f8"):
         return None
@@ -209,9 +218,7 @@ def _copy_in_order(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) ->
 
 def copy(s: Evaluator, source: View, dtype: str, node: cst.CSTNode) -> View:
     """A new array with the same elements, in C's order."""
-    made = memories.allocated(s, source.extents, dtype, None, node)
-    memories.assign(s, made, source, node)
-    return made
+    return memories.whole_copy(s, source, node, dtype)
 
 
 # --- methods
@@ -242,6 +249,8 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
     """A method of an array in memory."""
     assert isinstance(bound.receiver, View)
     if (made := kernel_routines.method(s, bound.name, bound.receiver, arguments, node)) is not None:
+        return made
+    if (made := kernel_views.method(s, bound.name, bound.receiver, arguments, node)) is not None:
         return made
     count, handler = _METHODS.get(bound.name, (-1, None))
     if handler is None or arguments.named or len(arguments.positional) > max(count, len(bound.receiver.extents)):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import libcst as cst
@@ -30,11 +31,11 @@ _SORTING = "a axis kind !order !stable"
 @dataclass(frozen=True, slots=True)
 class Routine:
     """A function of NumPy's. `parameters` as `bind_names` takes them: `operands`, and options, which are known;
-    `shape` of what it makes; `guarded`: how the first operand is written where NumPy would show a warning of its own
-    for some lengths or elements."""
+    `shape` of what it makes, None: NumPy is asked, and so runs twice; `guarded`: how the first operand is written where
+    NumPy would show a warning of its own for some lengths or elements."""
 
     parameters: str
-    shape: Shaped
+    shape: Shaped | None = None
     operands: tuple[str, ...] = ("a",)
     guarded: str = "{}"
 
@@ -93,6 +94,28 @@ def _choice(s: Evaluator, test: Abstract, then: Abstract, orelse: Abstract) -> A
     return s.build.op("select", lane(test), lane(then), lane(orelse))
 
 
+def _none(s: Evaluator, views: Sequence[View], options: Mapping[str, Any], node: cst.CSTNode) -> Shape:
+    return ()
+
+
+def _quantiles(s: Evaluator, views: Sequence[View], options: Mapping[str, Any], node: cst.CSTNode) -> Shape:
+    return (*(views[1].extents if len(views) > 1 else ()), *_reduced(s, views, options, node))
+
+
+def _convolved(s: Evaluator, views: Sequence[View], options: Mapping[str, Any], node: cst.CSTNode) -> Shape:
+    if any(len(view.extents) != 1 for view in views) or len(views) != 2:
+        raise s.raised(ValueError, node)
+    a, b = (view.extents[0] for view in views)
+    shorter = s.space.truth(num.compare(s, "lt", a, b))
+    most, least = _choice(s, shorter, b, a), _choice(s, shorter, a, b)
+    match options.get("mode", "full"):
+        case "same":
+            return (most,)
+        case "valid":
+            return (num.binary(s, "add", num.binary(s, "sub", most, least), Static(1)),)
+    return (num.binary(s, "sub", num.binary(s, "add", a, b), Static(1)),)
+
+
 _FILLED = "s.at_least({}, 1)"
 _NUMBERS = "s.numbers({}, {least}, {axis})"
 _BY_NAME: dict[str, Routine] = {
@@ -119,11 +142,23 @@ _BY_NAME: dict[str, Routine] = {
     "searchsorted": Routine("a v side !sorter", _like_second, ("a", "v")),
     "where": Routine("condition x y", routines.broadcast, ("condition", "x", "y")),
     "clip": Routine("a a_min a_max !out", routines.broadcast, ("a", "a_min", "a_max")),
+    "roll": Routine("a shift axis", _like_first, ("a", "shift")),
+    "convolve": Routine("a v mode", _convolved, ("a", "v")),
+    **{name: Routine("a q axis !out !overwrite_input method keepdims", _quantiles, ("a", "q"))
+       for name in ("percentile", "quantile")},
+    "average": Routine("a axis weights !returned keepdims", _reduced, ("a", "weights")),
+    "unique": Routine("ar return_index return_inverse return_counts axis", None, ("ar",)),
+    "histogram": Routine("a bins range !density !weights", None, ("a", "bins")),
+    "bincount": Routine("x weights minlength", None, ("x", "weights", "minlength")),
+    "repeat": Routine("a repeats axis", None, ("a", "repeats")), "tile": Routine("A reps", None, ("A",)),
+    "nonzero": Routine("a"), "flatnonzero": Routine("a"), "argwhere": Routine("a"), "trace": Routine("a"),
+    **{name: Routine("m k", _like_first, ("m",)) for name in ("triu", "tril")},
+    "linalg.solve": Routine("a b", _like_second, ("a", "b")), "linalg.det": Routine("a", _none),
+    "linalg.inv": Routine("a", _like_first), "linalg.cholesky": Routine("a !upper", _like_first),
+    "linalg.norm": Routine("x ord axis keepdims", _reduced, ("x",)),
     "interp": Routine("x xp fp !left !right !period", _like_first, ("x", "xp", "fp")),
 }
-_ROUTINES: dict[Any, tuple[str, Routine]] = {
-    **{getattr(np, name): (name, row) for name, row in _BY_NAME.items()},
-    np.linalg.norm: ("linalg.norm", Routine("x ord axis keepdims", _reduced, ("x",)))}
+_ROUTINES: dict[Any, tuple[str, Routine]] = {attrgetter(name)(np): (name, row) for name, row in _BY_NAME.items()}
 
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
@@ -131,18 +166,29 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     found = _ROUTINES.get(fn)
     if found is None or not any(memories.is_view(v) for v in [*arguments.positional, *arguments.named.values()]):
         return None
+    if fn is np.where and len(arguments.positional) == 1:
+        found = _ROUTINES[np.nonzero]
     name, routine = found
     given = bind_names(s, f"np.{name}", routine.parameters, arguments, node)
-    operands = [given.value(key) for key in routine.operands]
+    keys = [key for key in routine.operands if not _is_left_out(given, key)]
+    operands = [given.value(key) for key in keys]
     options = {key: given.static(key, None) for key in given.named if key not in routine.operands
                and not _is_default(given, key)}
     guarded = routine.guarded.replace("{least}", str(int(options.get("ddof", 0)) + 1)).replace(
         "{axis}", repr(options.get("axis")))
-    texts = [guarded, *["{}"] * (len(operands) - 1)]
+    order = routine.parameters.split()
+    texts = [guarded, *["{}" if order[at] == key else f"{key}={{}}" for at, key in enumerate(keys[1:], 1)]]
     texts += [f"{key}={_option(s, value, given)}" for key, value in options.items()]
-    return routines.made(s, f"np.{name}({', '.join(texts)})", operands,
-                 lambda views: routine.shape(s, views, options, node), node,
-                 _axes(operands, options) if routine.shape is _reduced and isinstance(operands[0], View) else ())
+    text = f"np.{name}({', '.join(texts)})"
+    if routine.shape is not None:
+        shaped = routine.shape
+        return routines.made(s, text, operands, lambda views: shaped(s, views, options, node), node,
+                             _axes(operands, options) if shaped is _reduced and isinstance(operands[0], View) else ())
+    return routines.asked(s, text, operands, node)
+
+
+def _is_left_out(given: Given, key: str) -> bool:
+    return key not in given.named or _is_default(given, key)
 
 
 def _is_default(given: Given, key: str) -> bool:

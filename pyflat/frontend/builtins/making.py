@@ -11,7 +11,7 @@ from pyflat.frontend.builtins.support import Given
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space.number_classes import may_lack_axes
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.values import DTYPES, Abstract, Array, Grid, GuardedUnion, Static, View
+from pyflat.frontend.state.values import DTYPES, Abstract, Array, Grid, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.types import FLOAT, Kind
 
@@ -153,10 +153,6 @@ def joined(fn: Any) -> Any:
 
     def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         found = s.space.items(given.value("arrays"), node)
-        if any(isinstance(value, View) for value in found):
-            raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of arrays of a kernel", node,
-                           help="make an array of that length, and write its parts: c = np.empty(len(a) + len(b)); "
-                                "c[:len(a)] = a; c[len(a):] = b")
         parts = [arrays.array(s, v, node) for v in found]
         grids = [arrays.grid(s, v, node) for v in parts]
         named = {k: given.static(k, None) for k in ("axis",) if k in given.named}

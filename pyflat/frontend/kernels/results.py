@@ -108,6 +108,7 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[
     joining = _Joining(s, s.widths, live)
     result = joining.joined(values) if live else ConstantResult(None)
     written = _written(live, before, values)
+    _require_no_copies(s, s.widths, written, before)
     for edge, leaves in zip(live, joining.leaves, strict=True):
         memories = [edge.state.heap.get(ref, (undefined(MEMORY),)) for ref in written]
         edge.end.values = [*leaves, *[lane(contents[0]) for contents in memories]]
@@ -125,6 +126,18 @@ def _written(edges: Sequence[IncomingEdge], before: State, values: Sequence[Abst
         for view in _views(value):
             found[view.memory] = None
     return list(found)
+
+
+def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRef], before: State) -> None:
+    """Refuse to return a copy that NumPy may have as a view of an argument, or of what is returned as well."""
+    for ref in returned:
+        source = widths.copies.get(ref)
+        while source is not None:
+            if source in before.heap or source in returned:
+                raise s.refuse("flatten/result-kind", "an array is returned that is a view or a copy of another one",
+                               why="that of .ravel, .reshape and np.ascontiguousarray depends on how the array lies",
+                               help="use .flatten() or .copy()")
+            source = widths.copies.get(source)
 
 
 def _views(value: Abstract) -> Iterator[View]:

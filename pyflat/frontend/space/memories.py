@@ -153,6 +153,13 @@ def computed(s: Evaluator, value: View | Pending, node: cst.CSTNode) -> View:
     return made
 
 
+def whole_copy(s: Evaluator, source: View, node: cst.CSTNode, dtype: str = "") -> View:
+    """A new array with the same elements, in C's order."""
+    made = allocated(s, source.extents, dtype or source.dtype, None, node)
+    assign(s, made, source, node)
+    return made
+
+
 def overlaps(target: View, value: Any) -> bool:
     """Whether an element may be read after it is written, where they are put in order."""
     if isinstance(value, Pending):
@@ -256,6 +263,11 @@ def load_bits(s: Evaluator, place: View) -> Value:
 
 
 def put(s: Evaluator, place: View, value: Value) -> None:
+    copies = widths_of(s).copies
+    if copies and (place.memory in copies or place.memory in copies.values()):
+        raise s.refuse("flatten/not-yet", "an array is written of which another one may be a view or a copy",
+                       why="that of .ravel, .reshape and np.ascontiguousarray depends on how the array lies",
+                       help="use .flatten() or .copy()")
     (memory,) = s.state.heap[place.memory]
     s.state.heap[place.memory] = (s.build.op("store", memory, *_position(place), value, array=place.array,
                                              dtype=place.dtype),)
@@ -464,12 +476,16 @@ def attribute(s: Evaluator, owner: View, name: str, node: cst.CSTNode) -> Abstra
                 size = _times(s, size, extent)
             return size
         case "T":
-            last = len(owner.extents) - 1
-            stored = tuple(Stored(x.start, None if x.axis is None else last - x.axis, x.step) for x in owner.stored)
-            return View(owner.memory, owner.array, owner.dtype, owner.extents[::-1], stored)
+            return permuted(owner, range(len(owner.extents))[::-1])
     if callable(getattr(np.ndarray, name, None)):
         return BoundMethod(owner, name)
     raise s.refuse("flatten/not-yet", f"the attribute .{name} of an array of a kernel", node)
+
+
+def permuted(owner: View, order: Sequence[int]) -> View:
+    """The view whose axes are those of `owner` with these numbers."""
+    stored = tuple(Stored(x.start, None if x.axis is None else order.index(x.axis), x.step) for x in owner.stored)
+    return View(owner.memory, owner.array, owner.dtype, tuple(owner.extents[axis] for axis in order), stored)
 
 
 def is_view(value: Abstract) -> bool:
@@ -494,15 +510,17 @@ def unpacked(s: Evaluator, owner: View, count: int, node: cst.CSTNode) -> list[A
 
 def _flat(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:
     """`a.flat`, which is iterated over: the elements in C's order."""
-    def item(counter: Abstract) -> Abstract:
-        places: list[Abstract] = []
-        for extent in owner.extents[:0:-1]:
-            places.insert(0, num.binary(s, "mod", counter, extent))
-            counter = num.binary(s, "floordiv", counter, extent)
-        return load(s, part_at(s, owner, [counter, *places]))
+    return Ranges(Static(0), attribute(s, owner, "size", node), 1,
+                  item=lambda counter: load(s, part_at(s, owner, places(s, owner.extents, counter))))
 
-    size = attribute(s, owner, "size", node)
-    return Ranges(Static(0), size, 1, item=item)
+
+def places(s: Evaluator, extents: Sequence[Abstract], counter: Abstract) -> list[Abstract]:
+    """The indices of an element, of which `counter` are before it in C's order."""
+    found: list[Abstract] = []
+    for extent in extents[:0:-1]:
+        found.insert(0, num.binary(s, "mod", counter, extent))
+        counter = num.binary(s, "floordiv", counter, extent)
+    return [counter, *found]
 
 
 def _rows_of(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Abstract:

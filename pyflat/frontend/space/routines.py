@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import libcst as cst
@@ -79,11 +80,13 @@ def chosen(s: Evaluator, owner: View, mask: View, node: cst.CSTNode) -> View:
 
 # --- the operation
 def made(s: Evaluator, text: str, operands: Sequence[Abstract], shape: Callable[[Sequence[View]], Shape],
-          node: cst.CSTNode, gone: Sequence[int] = ()) -> Abstract:
-    """The number or the array that NumPy gives; `gone`: the axes over which it goes."""
+          node: cst.CSTNode, gone: Sequence[int] = (), example: Any = None) -> Abstract:
+    """The number or the array that NumPy gives; `gone`: the axes over which it goes; `example`: what it is like, where
+    that does not follow from the operands' dtypes and axes."""
     given = [_operand(s, value, node) for value in operands]
     views = [value for value in given if isinstance(value, View)]
-    example = _example(s, text, tuple(_kind_of_example(s, value) for value in given), node)
+    if example is None:
+        example = _example(s, text, tuple(_kind_of_example(s, value) for value in given), node)
     specs: list[Any] = []
     args: list[Value] = []
     for value in given:
@@ -102,8 +105,23 @@ def made(s: Evaluator, text: str, operands: Sequence[Abstract], shape: Callable[
     return made
 
 
+def asked(s: Evaluator, text: str, operands: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    """What NumPy gives, or a tuple of it, where lengths are known only when it has run: it runs once more before."""
+    given = [_operand(s, value, node) for value in operands]
+    example = _example(s, text, tuple(_kind_of_example(s, value) for value in given), node)
+    if isinstance(example, tuple):
+        return Seq(type(example), tuple(asked(s, f"{text}[{at}]", given, node) for at in range(len(example))))
+
+    def shape(_: Sequence[View]) -> Shape:
+        return tuple(made(s, f"{text}.shape[{axis}]", given, lambda _: (), node) for axis in range(example.ndim))
+
+    return made(s, text, given, shape, node)
+
+
 _IN_ANY_ORDER = ("any", "all", "count_nonzero", "argmax", "argmin", "sort", "argsort", "where", "clip", "diff",
-                 "interp", "searchsorted", "digitize")
+                 "interp", "searchsorted", "digitize", "concatenate", "vstack", "hstack", "column_stack", "stack",
+                 "append", "roll", "unique", "histogram", "bincount", "convolve", "correlate", "percentile", "quantile",
+                 "nonzero", "flatnonzero", "repeat", "linalg.solve", "linalg.inv", "linalg.det", "linalg.cholesky")
 
 
 def depends_on_order(text: str) -> bool:
@@ -111,11 +129,11 @@ def depends_on_order(text: str) -> bool:
     name = text.removeprefix("np.").partition("(")[0]
     if name.startswith("{}"):
         return "@" in name
-    return name not in _IN_ANY_ORDER and (name == "matmul" or not isinstance(getattr(np, name, None), np.ufunc))
+    return name not in _IN_ANY_ORDER and (name == "matmul" or not isinstance(attrgetter(name)(np), np.ufunc))
 
 
 _IN_C_ORDER = ("np.dot", "np.matmul", "np.outer", "{} @", "{}[{}]", "np.interp", "np.searchsorted", "np.argsort",
-               "np.argmax", "np.argmin")
+               "np.argmax", "np.argmin", "{}.flatten", "np.linalg.", "np.roll({}, {})")
 """What is made of arrays in any order is in C's."""
 
 
@@ -239,7 +257,7 @@ def _tried(text: str, kinds: tuple[tuple[Any, ...], ...]) -> Any:
     given: list[Any] = []
     for what, dtype, more in kinds:
         if what == "array":
-            given.append(np.ones((2,) * more, dtype))
+            given.append((np.ones((2,) * more) + (np.eye(2) if more == 2 else 0)).astype(dtype))
         else:
             given.append(np.dtype(dtype).type(1) if dtype else {"i8": 1, "f8": 1.0}.get(more, True))
     with np.errstate(all="ignore"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from pyflat.frontend.state.values import MemoryRef
 from pyflat.ir.build import Builder
 from pyflat.ir.nodes import TRUE, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
@@ -42,6 +43,8 @@ class Widths:
         """Arrays made of others -> those: NumPy keeps the order of their axes in memory."""
         self.cases: dict[Value, Case] = {}
         """Values that are Python's, or NumPy's of one dtype, and when: see `Case`."""
+        self.copies: dict[MemoryRef, MemoryRef] = {}
+        """Arrays that NumPy would make as a copy of others or a view, by how these lie: neither is written."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
 

@@ -71,9 +71,18 @@ def squares(a, b, c, out):
     return float(e)
 
 
+def of_functions(a, b, c, out):
+    m, s = 0.0, 0.0
+    for i in range(len(a)):
+        m = max(m, b[i])
+        s += b[i] if a[i] > 0 else c[i]
+        out[i] = np.maximum(m, 1.5) + np.abs(s)
+    return np.sqrt(m), np.isfinite(s), np.isnan(m), abs(s), np.exp(m), np.floor(s), np.minimum(m, s), math.sqrt(m)
+
+
 @TARGETS
 @pytest.mark.parametrize("length", [0, 1, 6])
-@pytest.mark.parametrize("fn", [by_a_condition, by_arms, by_iterations, of_a_search, squares])
+@pytest.mark.parametrize("fn", [by_a_condition, by_arms, by_iterations, of_a_search, squares, of_functions])
 def test_each_dtype_computes_as_it_is(fn, length, target):
     arrays = ", ".join(f"({text})[:{length}]" for text in (
         "np.arange(6, dtype=np.int64) - 2", "np.linspace(-3, 3, 6).astype(np.float32)", "np.linspace(-1, 5, 6)"))

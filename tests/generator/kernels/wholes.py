@@ -99,7 +99,9 @@ def _scattered(scope: Scope, array: Array) -> list[str]:
 
 _ROUTINES = ("sum", "sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "std", "median", "count_nonzero")
 _ALIKE = ("np.sort({})", "np.exp({})", "np.cumsum({}, axis=-1)", "np.where({} > {n}, {}, {n})", "np.minimum({}, {n})", "{} ** 2",
-          "{} % {n}", "np.sin({})", "np.clip({}, {n}, {n})", "{} // {n}", "np.hypot({}, {n})")
+          "{} % {n}", "np.sin({})", "np.clip({}, {n}, {n})", "{} // {n}", "np.hypot({}, {n})", "np.flip({})",
+          "np.flip({}, 0)", "np.roll({}, {n})", "np.roll({}, 1, 0)", "np.concatenate(({}[1:], {}[:1]))", "np.asarray({})",
+          "np.ascontiguousarray({})", "{}.flatten()[0]", "{}.copy()[::-1]", "np.asarray({}, np.float64)")
 
 
 def _operand(scope: Scope, array: Array) -> str:
