@@ -233,7 +233,7 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
 # --- indexing
 def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract:
     """`owner[key]`."""
-    if isinstance(owner, View) and isinstance(key, View):
+    if isinstance(owner, View) and whole_arrays.has_arrays(key):
         return whole_arrays.selected(s, owner, key, node)
     if isinstance(owner, View):
         return memories.index(s, owner, key, node)

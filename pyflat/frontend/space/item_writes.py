@@ -47,7 +47,7 @@ from pyflat.ir.types import FLOAT, INT
 def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, node: cst.CSTNode
                ) -> None:
     """`owner[key] = value` on a local list, dict or array."""
-    if isinstance(owner, View) and isinstance(key, View):
+    if isinstance(owner, View) and whole_arrays.has_arrays(key):
         whole_arrays.store_selected(s, owner, key, value, node)
         return
     if isinstance(owner, View):

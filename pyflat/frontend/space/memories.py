@@ -20,9 +20,11 @@ from pyflat.frontend.state.kinds import describe, lane, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
+    Array,
     Axes,
     BoundMethod,
     GuardedUnion,
+    ListRef,
     MemoryRef,
     Pending,
     Ranges,
@@ -128,7 +130,7 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
     over(s, target.extents, put_row, node)
 
 
-def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstract, ...]], None], node: cst.CSTNode,
+def over(s: Evaluator, extents: Sequence[Abstract], use: Callable[[tuple[Abstract, ...]], object], node: cst.CSTNode,
          at: tuple[Abstract, ...] = ()) -> None:
     """A nest of loops over all indices."""
     if len(at) == len(extents):
@@ -165,6 +167,13 @@ def overlaps(target: View, value: Any) -> bool:
     if isinstance(value, Pending):
         return any(overlaps(target, operand) for operand in value.operands)
     return isinstance(value, View) and value.memory is target.memory and not _is_same(target, value)
+
+
+def reads(value: Any, owner: View) -> bool:
+    """Whether an element of an array's memory is one of the value's."""
+    if isinstance(value, Pending):
+        return any(reads(operand, owner) for operand in value.operands)
+    return isinstance(value, View) and value.memory is owner.memory
 
 
 def _is_same(a: View, b: View) -> bool:
@@ -210,6 +219,12 @@ def require_shape(s: Evaluator, extents: Sequence[Abstract], given: Sequence[Abs
     for own, other in zip(extents[lead:], given, strict=True):
         if not _is_one(other):
             _require_equal(s, own, other, node)
+
+
+def require_equal(s: Evaluator, extents: Sequence[Abstract], given: Sequence[Abstract], node: cst.CSTNode) -> None:
+    """A mask of the shape `given` is for the first axes of an array."""
+    for own, other in zip(extents, given, strict=False):
+        _require_equal(s, own, other, node)
 
 
 def _is_one(extent: Abstract) -> bool:
@@ -309,17 +324,26 @@ def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Val
 # --- subscripts
 def _taken(s: Evaluator, owner: View, subscript: Any, node: cst.CSTNode) -> View:
     """The part of the array that a subscript means."""
+    return _selected(s, owner, split_subscript(s, subscript, node, len(owner.extents)), node)
+
+
+def split_subscript(s: Evaluator, subscript: Any, node: cst.CSTNode, rank: int) -> list[Part]:
+    """The parts of a subscript, with slices for all axes that it does not name. A mask is for all of its axes."""
     parts = _parts(s, subscript, node)
-    given = sum(not (isinstance(p, Static) and (p.value is None or p.value is ...)) for p in parts)
-    if given > len(owner.extents):
+    given = sum(_axes_of(part) for part in parts)
+    if given > rank:
         raise s.raised(IndexError, node)
     full: list[Part] = []
     for part in parts:
         dots = isinstance(part, Static) and part.value is ...
-        full += [Slice(slice(None))] * (len(owner.extents) - given) if dots else [part]
-    full += [Slice(slice(None))] * (len(owner.extents) - sum(
-        not (isinstance(p, Static) and p.value is None) for p in full))
-    return _selected(s, owner, full, node)
+        full += [Slice(slice(None))] * (rank - given) if dots else [part]
+    return [*full, *[Slice(slice(None))] * (rank - sum(map(_axes_of, full)))]
+
+
+def _axes_of(part: Part) -> int:
+    if isinstance(part, View | Pending) and part.dtype == "b1":
+        return len(part.extents)
+    return int(not (isinstance(part, Static) and (part.value is None or part.value is ...)))
 
 
 def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Part]:
@@ -333,6 +357,8 @@ def _parts(s: Evaluator, subscript: Any, node: cst.CSTNode) -> list[Part]:
         case Slice():
             return [subscript]
         case Static() if subscript.value is None or subscript.value is ...:
+            return [subscript]
+        case View() | Pending() | Array() | ListRef() | Static(value=np.ndarray()):
             return [subscript]
     kind = INT if isinstance(subscript, Unsigned) else numeric_kind(subscript)
     if kind is FLOAT:

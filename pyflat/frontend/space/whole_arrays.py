@@ -18,7 +18,19 @@ from pyflat.frontend.space import arrays, memories, routines, scalars, uint64, u
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, ListRef, Pending, Seq, Static, Unsigned, View
+from pyflat.frontend.state.values import (
+    Abstract,
+    Arguments,
+    Array,
+    Axes,
+    ListRef,
+    Pending,
+    Seq,
+    Slice,
+    Static,
+    Unsigned,
+    View,
+)
 from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -126,55 +138,113 @@ def mapped(s: Evaluator, dtype: str, operands: Sequence[Abstract], each: Element
 
 
 # --- masks and arrays of indices
-def selected(s: Evaluator, owner: View, indices: View, node: cst.CSTNode) -> View:
-    """`a[indices]`, a new array."""
-    if indices.dtype == "b1":
-        return routines.chosen(s, owner, indices, node)
-    _require_indices(s, indices, node)
-    rest = owner.extents[1:]
-    made = memories.allocated(s, (*indices.extents, *rest), owner.dtype, None, node)
-    rank = len(indices.extents)
+def has_arrays(key: Any) -> bool:
+    """Whether a subscript has an array in it."""
+    match key:
+        case Axes(parts=parts) | Seq(items=parts):
+            return any(map(has_arrays, parts))
+    return isinstance(key, View | Pending | Array | ListRef) or arrays.is_array(key)
 
-    def put(at: tuple[Abstract, ...]) -> None:
-        row = memories.load(s, memories.part_at(s, indices, at[:rank]))
-        place = memories.checked(s, row, owner.extents[0], node)
-        value = memories.load_bits(s, memories.part_at(s, owner, (place, *at[rank:])))
-        memories.put(s, memories.part_at(s, made, at), value)
 
-    memories.over(s, made.extents, put, node)
+def selected(s: Evaluator, owner: View, key: Any, node: cst.CSTNode) -> View:
+    """`a[indices]`, `a[rows, columns]`, `a[:, indices]`, `a[mask]`: a new array."""
+    if isinstance(key, View) and key.dtype == "b1" and len(key.extents) == len(owner.extents):
+        return routines.chosen(s, owner, key, node)
+    found = _Chosen(s, owner, key, node)
+    lead, end = found.lead, found.lead + found.middle
+    extents = found.extents  # in memory the axes of the indices are before the others
+    made = memories.allocated(s, (*extents[lead:end], *extents[:lead], *extents[end:]), owner.dtype, None, node)
+    if lead:
+        made = memories.permuted(made, (*range(end - lead, end), *range(end - lead), *range(end, len(extents))))
+    memories.over(s, extents, lambda at: memories.put(s, memories.part_at(s, made, at), memories.load_bits(
+        s, found.place(at))), node)
     return made
 
 
-def store_selected(s: Evaluator, owner: View, chosen: View, value: Abstract, node: cst.CSTNode) -> None:
-    """`a[mask] = number` and `a[indices] = number`."""
-    if numeric_kind(value) is None and not isinstance(value, Unsigned):
-        raise s.refuse("flatten/not-yet", f"{describe(value)} is put into the elements that an array selects", node,
-                       help="write the loop over the elements")
-    number = memories.element(s, value, owner.dtype, node)
-    if chosen.dtype == "b1":
-        _store_masked(s, owner, chosen, number, node)
+def store_selected(s: Evaluator, owner: View, key: Any, value: Abstract, node: cst.CSTNode) -> None:
+    """`a[mask] = b`, `a[indices] = b`, of a number or an array."""
+    number = None if isinstance(value, View | Pending) or numeric_kind(value) is None and not isinstance(
+        value, Unsigned) else memories.element(s, value, owner.dtype, node)
+    if number is not None and isinstance(key, View) and key.dtype == "b1":
+        _store_masked(s, owner, key, number, node)
         return
-    _require_indices(s, chosen, node)
-    if chosen.memory is owner.memory:  # NumPy reads them all before it writes
-        chosen = memories.computed(s, chosen, node)
-    rank = len(chosen.extents)
-
-    def check(at: tuple[Abstract, ...]) -> None:  # NumPy looks at all of them before it writes
-        memories.checked(s, memories.load(s, memories.part_at(s, chosen, at)), owner.extents[0], node)
+    found = _Chosen(s, owner, key, node, copied=True)
+    if number is None:
+        value = _in_memory(s, value, node)
+        if not isinstance(value, View | Pending):
+            raise s.refuse("flatten/not-yet", f"{describe(value)} is put into the elements that an array selects", node,
+                           help="write the loop over the elements")
+        if found.middle != 1:
+            raise s.refuse("flatten/not-yet", "an array is put into elements that an array of several axes selects",
+                           node, why="one that is selected twice gets what NumPy puts there last",
+                           help="write the loop over the elements")
+        memories.require_shape(s, found.extents, value.extents, node)
+        value = memories.computed(s, value, node) if memories.reads(value, owner) else value
 
     def put(at: tuple[Abstract, ...]) -> None:
-        place = memories.checked(s, memories.load(s, memories.part_at(s, chosen, at[:rank])), owner.extents[0], node)
-        memories.put(s, memories.part_at(s, owner, (place, *at[rank:])), number)
+        each = number if number is not None else memories.element(s, memories.value_at(s, value, at), owner.dtype, node)
+        memories.put(s, found.place(at), each)
 
-    memories.over(s, chosen.extents, check, node)
-    memories.over(s, (*chosen.extents, *owner.extents[1:]), put, node)
+    memories.over(s, found.extents[found.lead:found.lead + found.middle], found.places, node)
+    memories.over(s, found.extents, put, node)
+
+
+class _Chosen:
+    """The elements that a subscript with arrays of indices means; a mask is the indices of its True elements. `copied`:
+    the array is written, and NumPy reads all indices before. The axes of what is selected: `lead` before those of the
+    indices, of which there are `middle`, then the others."""
+
+    def __init__(self, s: Evaluator, owner: View, key: Any, node: cst.CSTNode, *, copied: bool = False):
+        self.s, self.node = s, node
+        parts: list[Any] = []
+        for part in memories.split_subscript(s, key, node, len(owner.extents)):
+            at = sum(not (isinstance(each, Static) and each.value is None) for each in parts)
+            parts += self._indices(part, owner.extents[at:]) if has_arrays(part) else [part]
+        places = [at for at, part in enumerate(parts) if has_arrays(part)]
+        block = [at for at, part in enumerate(parts) if not isinstance(part, Slice)]
+        if len(block) <= block[-1] - block[0] or any(isinstance(each, Static) and each.value is None for each in parts):
+            raise s.refuse("flatten/not-yet", "arrays of indices with a slice between them, or beside None", node,
+                           help="write the loop over the elements")
+        rest = [Slice(slice(None)) if has_arrays(part) else part for part in parts]
+        base: Any = memories.index(s, owner, Axes(tuple(rest)), node)
+        self.owner: View = base
+        self.indices = [memories.computed(s, parts[at], node) if copied and parts[at].memory is owner.memory
+                        else parts[at] for at in places]
+        shape = memories.broadcast(s, [each.extents for each in self.indices], node)
+        self.lead, self.middle = block[0], len(shape)
+        extents = self.owner.extents
+        self.extents = (*extents[:self.lead], *shape, *extents[self.lead + len(places):])
+
+    def _indices(self, part: Any, extents: Sequence[Abstract]) -> list[View]:
+        view: Any = _in_memory(self.s, part, self.node)
+        view = memories.computed(self.s, view, self.node) if isinstance(view, Pending) else view
+        if view.dtype == "b1":
+            memories.require_equal(self.s, extents, view.extents, self.node)
+            count = routines.made(self.s, "np.count_nonzero({})", [view], lambda _: (), self.node)
+            found: list[Any] = [routines.made(self.s, f"np.nonzero({{}})[{axis}]", [view], lambda _: (count,), self.node)
+                                for axis in range(len(view.extents))]
+            return found
+        if view.dtype[0] == "f":
+            raise self.s.raised(IndexError, self.node)
+        return [view]
+
+    def places(self, at: tuple[Abstract, ...]) -> list[Abstract]:
+        """The places along the owner's axes of one set of indices, which are tested."""
+        return [memories.checked(self.s, memories.load(self.s, memories.part_at(self.s, each, at)),
+                                 self.owner.extents[axis], self.node)
+                for axis, each in enumerate(self.indices, self.lead)]
+
+    def place(self, at: tuple[Abstract, ...]) -> View:
+        end = self.lead + self.middle
+        return memories.part_at(self.s, self.owner, (
+            *at[:self.lead], *self.places(at[self.lead:end]), *at[end:]))
 
 
 def _store_masked(s: Evaluator, owner: View, mask: View, number: Value, node: cst.CSTNode) -> None:
     rank = len(mask.extents)
     if rank > len(owner.extents):
         raise s.raised(IndexError, node)
-    memories.require_shape(s, owner.extents[:rank], mask.extents, node)
+    memories.require_equal(s, owner.extents, mask.extents, node)
 
     def put(at: tuple[Abstract, ...]) -> None:
         place = memories.part_at(s, owner, at)
@@ -183,11 +253,6 @@ def _store_masked(s: Evaluator, owner: View, mask: View, number: Value, node: cs
         memories.put(s, place, s.build.op("select", chosen, number, old))
 
     memories.over(s, owner.extents, put, node)
-
-
-def _require_indices(s: Evaluator, indices: View, node: cst.CSTNode) -> None:
-    if indices.dtype[0] == "f":
-        raise s.raised(IndexError, node)
 
 
 def _is_number(value: Abstract, number: int) -> bool:

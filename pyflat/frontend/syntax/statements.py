@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import arrays, containers, growing, memories, operators, routines, scratch
+from pyflat.frontend.space import arrays, containers, growing, memories, operators, routines, scratch, whole_arrays
 from pyflat.frontend.space.scalars import METHODS, is_number_union
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -168,7 +168,7 @@ def _augmented(s: Evaluator, node: cst.AugAssign) -> None:
             old = s.space.getitem(owner, key, node.target)
             value = _added(s, old, node.value)
             made = _combine(s, opcode, old, value, node)
-            if not isinstance(made, View) or made is not old or isinstance(key, View):  # else it is written already
+            if not isinstance(made, View) or made is not old or whole_arrays.has_arrays(key):  # else it is written
                 s.space.setitem(owner, key, made, node.target)
         case cst.Attribute():
             owner = s.space.evaluate(node.target.value)

@@ -74,7 +74,8 @@ def _masked(scope: Scope, array: Array) -> list[str]:
     if r.random() < 0.3:
         name = scope.name("t")
         scope.arrays.append(Array(name, other.dims, "bool_"))
-        return [f"{name} = {test}", f"{array.name}[{name}] = {atom(scope)}"]
+        value = atom(scope) if r.random() < 0.5 or len(array.dims) > 1 else f"{_like(scope, array).name}[{name}]"
+        return [f"{name} = {test}", f"{array.name}[{name}] {r.choice(('', '', '+', '*'))}= {value}"]
     return [f"{array.name}[{test}] = {atom(scope)}"]
 
 
@@ -94,7 +95,11 @@ def _gathered(scope: Scope, array: Array) -> list[str]:
 
 def _scattered(scope: Scope, array: Array) -> list[str]:
     indices = _indices(scope, array)
-    return _updated(scope, array) if indices is None else [f"{array.name}[{indices}] = {atom(scope)}"]
+    if indices is None:
+        return _updated(scope, array)
+    subscript = f":, {indices}" if len(array.dims) > 1 and scope.r.random() < 0.4 else indices
+    value = f"{_like(scope, array).name}[{subscript}]" if scope.r.random() < 0.4 else atom(scope)
+    return [f"{array.name}[{subscript}] {scope.r.choice(('', '', '+'))}= {value}"]
 
 
 _ROUTINES = ("sum", "sum", "mean", "max", "min", "prod", "any", "all", "argmax", "argmin", "std", "median", "count_nonzero")
