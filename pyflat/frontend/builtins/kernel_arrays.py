@@ -32,6 +32,7 @@ _MAKERS: dict[Any, tuple[str, Any]] = {
 _COPIES: dict[Any, str] = {np.array: "a dtype", np.copy: "a"}
 _DTYPES: dict[Any, str] = {getattr(np, name): np.dtype(name).str[1:] for name in (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")}
+_PROGRESSIONS = (np.arange, np.linspace, np.eye, np.identity)
 _PREDICATES: set[Any] = {np.isnan, np.isinf, np.isfinite}
 _WIDE_ENOUGH: set[Any] = _PREDICATES | {
     np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs, np.minimum, np.maximum, np.fmin, np.fmax, np.sqrt,
@@ -55,7 +56,7 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
         if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
             return made
         return _of_narrow(s, fn, arguments, node)
-    return kernel_routines.progression(s, fn, arguments, node) if fn in (np.arange, np.linspace) else None
+    return kernel_routines.progression(s, fn, arguments, node) if fn in _PROGRESSIONS else None
 
 
 def is_cast(fn: Any) -> bool:

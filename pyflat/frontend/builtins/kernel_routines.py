@@ -213,7 +213,7 @@ def method(s: Evaluator, name: str, owner: View, arguments: Arguments, node: cst
 
 
 def progression(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
-    """np.arange and np.linspace of numbers that are not known; None for others."""
+    """np.arange, np.linspace and np.eye of numbers that are not known; None for others."""
     given = arguments.positional
     if arguments.named or all(isinstance(value, Static) for value in given) or not 1 <= len(given) <= 3 \
             or not all(numeric_kind(value) in (INT, FLOAT) for value in given):
@@ -221,6 +221,8 @@ def progression(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) 
     if fn is np.arange:
         places = ", ".join(["{}"] * len(given))
         return routines.made(s, f"np.arange({places})", given, lambda _: (_count(s, given, node),), node)
+    if fn in (np.eye, np.identity) and len(given) == 1 and numeric_kind(given[0]) is INT:
+        return routines.made(s, "np.eye({})", given, lambda _: (given[0], given[0]), node)
     if fn is not np.linspace or len(given) < 3 or numeric_kind(given[2]) is not INT:
         return None
     return routines.made(s, "np.linspace({}, {}, {})", given, lambda _: (given[2],), node)

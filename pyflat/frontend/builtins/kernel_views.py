@@ -154,6 +154,15 @@ def _reshaped(s: Evaluator, a: View, given: Given, node: cst.CSTNode) -> Abstrac
     return _either(s, a, made)
 
 
+def _numbered(s: Evaluator, a: View, given: Given, node: cst.CSTNode) -> Abstract:
+    """`np.ndenumerate(a)`, which is iterated over."""
+    def item(counter: Abstract) -> Abstract:
+        at = memories.places(s, a.extents, counter)
+        return heap.make_tuple([heap.make_tuple(at), memories.load(s, memories.part_at(s, a, at))])
+
+    return Ranges(Static(0), memories.attribute(s, a, "size", node), 1, once=True, item=item)
+
+
 _VIEWS: dict[Any, tuple[str, Callable[..., Abstract]]] = {
     np.flip: ("a axis", _flip), np.flipud: ("a", _flip_axis(0)), np.fliplr: ("a", _flip_axis(1)),
     np.transpose: ("a axes", _transpose), np.swapaxes: ("a axis1 axis2", _swapped),
@@ -162,9 +171,10 @@ _VIEWS: dict[Any, tuple[str, Callable[..., Abstract]]] = {
     np.ascontiguousarray: ("a dtype", _contiguous),
     np.ravel: ("a order", _ravel), np.reshape: ("a shape order", _reshaped),
 }
+_VIEWS[np.ndarray.flatten] = ("a order", _flattened)
+_VIEWS[np.ndenumerate] = ("a", _numbered)
 _METHODS: dict[str, Any] = {"transpose": np.transpose, "swapaxes": np.swapaxes, "ravel": np.ravel,
                             "reshape": np.reshape, "flatten": np.ndarray.flatten}
-_VIEWS[np.ndarray.flatten] = ("a order", _flattened)
 
 
 # --- joining

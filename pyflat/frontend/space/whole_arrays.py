@@ -221,8 +221,8 @@ class _Chosen:
         if view.dtype == "b1":
             memories.require_equal(self.s, extents, view.extents, self.node)
             count = routines.made(self.s, "np.count_nonzero({})", [view], lambda _: (), self.node)
-            found: list[Any] = [routines.made(self.s, f"np.nonzero({{}})[{axis}]", [view], lambda _: (count,), self.node)
-                                for axis in range(len(view.extents))]
+            texts = [f"np.nonzero({{}})[{axis}]" for axis in range(len(view.extents))]
+            found: list[Any] = [routines.made(self.s, text, [view], lambda _: (count,), self.node) for text in texts]
             return found
         if view.dtype[0] == "f":
             raise self.s.raised(IndexError, self.node)

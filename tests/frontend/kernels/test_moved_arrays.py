@@ -66,7 +66,11 @@ def indices(m):
         out[i, j] = m[i, j] * i + j
     for at in np.ndindex(m.shape[0], 2):
         out[at] += 1.0
-    return out
+    unit, s = np.eye(m.shape[1]), 0.0
+    for (i, j), x in np.ndenumerate(m):
+        unit[j, 0] += x * i
+        s += x
+    return out, unit, s
 
 
 def of_linalg(m, b):
