@@ -31,6 +31,7 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
+from pyflat.runtime.kernels import warnings_are_wanted
 from pyflat.runtime.settings import Options, Settings
 from pyflat.runtime.signatures import Signature, parsed
 from pyflat.targets import target as targets
@@ -348,7 +349,7 @@ class _Loop:
         places = (ctypes.c_ssize_t * len(self.all)).from_address(data)
         apart = (ctypes.c_ssize_t * len(self.all)).from_address(steps)
         return self._outer[engine].run(first, list(places), list(apart), n,
-                                       watch=any(how != "ignore" for how in errors.values()))
+                                       watch=warnings_are_wanted(errors))
 
     def _operands(self) -> list[Operand]:
         from pyflat.targets.numba.outer_loop import Operand

@@ -69,7 +69,7 @@ def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings:
     if not parameters.takes_out:
         unfit.append("out is not None")
     same = list(text.same_outside(kernel.guards, any(value is NOT_GIVEN for value in given.values())))
-    if version.depends_on_filters:
+    if version.depends_on_filters or watch != any(how != "ignore" for how in np.geterr().values()):
         module = text.constant(warnings)
         same += [f"{module}.filters == {text.object(list(warnings.filters))}",
                  f"{module}.showwarning is {text.object(warnings.showwarning)}"]

@@ -122,6 +122,18 @@ def warnings_may_raise(errors: Mapping[str, Any]) -> bool:
     return bool(getattr(warnings, "defaultaction", "") == "error")
 
 
+def warnings_are_wanted(errors: Mapping[str, Any]) -> bool:
+    """Whether a warning of NumPy's is anything to anyone, in this error state and with the filters of now."""
+    if not any(how not in ("ignore", "warn") for how in errors.values()):
+        for action, message, category, module, line in warnings.filters:
+            if issubclass(RuntimeWarning, category):
+                if action != "ignore":
+                    break
+                if message is None and module is None and not line:
+                    return False
+    return any(how != "ignore" for how in errors.values())
+
+
 Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
 """What learns from a call that met nothing: its version, its arguments, the seconds that it took, and whether warnings
 count."""
@@ -367,7 +379,7 @@ class Kernels:
             return original()
         kept = version.saved.save(arguments, version.undone(
             strict=version.depends_on_filters and warnings_may_raise(errors)))
-        watch, start = any(how != "ignore" for how in errors.values()), time.perf_counter()
+        watch, start = warnings_are_wanted(errors), time.perf_counter()
         careful = not ways.KERNEL_WATCH.first(True)
         state, numbers, made = version.compiled.run(arguments, careful=careful, watch=watch)
         if state == "done":

@@ -24,6 +24,7 @@ from llvmlite import ir
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.functions import ways
+from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, extents_made
 from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
@@ -34,7 +35,7 @@ from pyflat.targets.numba.kernels.frame import FAULTED, WAITED, WARNED, WRAPPED,
 from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
-from pyflat.targets.numba.kernels.operations import KernelOperations
+from pyflat.targets.numba.kernels.operations import Guard, KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, STRIDED, Place
 from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack, without_own_vectors
@@ -55,6 +56,8 @@ class KernelCode(KernelOperations):
         super().__init__(kernel, careful=careful)
         self.layouts, self.returned = layouts, returned
         self.targets: dict[Label, Target] = {}
+        self.again: Label | None = None
+        """Of the innermost loop."""
         self.counters = counters(kernel.function.body)
         self.versions = True
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
@@ -172,6 +175,13 @@ class KernelCode(KernelOperations):
 
     def items(self, items: list[Item]) -> Sequence[Value] | None:
         """A list; what it yields, None where it has left."""
+        guard = self.guard
+        try:
+            return self._items(items)
+        finally:
+            self.guard = guard
+
+    def _items(self, items: list[Item]) -> Sequence[Value] | None:
         after = 0
         for at, item in enumerate(items):
             if at < after:
@@ -208,14 +218,23 @@ class KernelCode(KernelOperations):
         then, orelse, after = (self.function.append_basic_block(n) for n in ("then", "else", "join"))
         target = self._target(after, node.results)
         early = self._loaded_early(node)
-        b.cbranch(self.lane(node.cond).value, then, orelse)
-        for block, items in ((then, node.then), (orelse, node.orelse)):
+        condition, outer = self.lane(node.cond).value, self.guard
+        hidden = self.hidden_condition(node.cond).value
+        b.cbranch(condition, then, orelse)
+        guards = [Guard(outer, hidden, holds) for holds in (True, False)]
+        for block, items, self.guard in zip((then, orelse), (node.then, node.orelse), guards, strict=True):
             b.position_at_end(block)
             values = self.items(items)
             if values is not None:
                 self.jump(target, values)
+        self.guard = guards[1] if self._continues(node.then) else guards[0] if self._continues(node.orelse) else outer
         self.done -= early
         self.bind(node.results, target)
+
+    def _continues(self, items: list[Item]) -> bool:
+        """Whether a list ends with the next iteration of the innermost loop."""
+        end = items[-1].end if isinstance(items[-1], Block) else None
+        return isinstance(end, Exit) and end.label is self.again
 
     def _loaded_early(self, node: If) -> set[Op]:
         """Loads from arrays that both arms read, before the branch: one of the two is needed, elements that are inside
@@ -337,12 +356,19 @@ class KernelCode(KernelOperations):
         self.targets[loop.label] = after
         self.targets[loop.again] = head
         self.jump(head, inits)
+        before = self.builder.block
         self.bind(loop.params, head)
         if recognise_counted(loop) is None or has_loop(loop.body):
             self.leave_after_fault()
+        outer = self.again, self.guard
+        self.again, self.guard = loop.again, None
+        self.around.append((set(definitions(loop.body)) | set(loop.params), before))
         values = self.items(loop.body)
+        self.around.pop()
+        self.again, self.guard = outer
         if values is not None:
             self.jump(head, values)
+
 
 def early_loads(items: list[Item]) -> list[Op]:
     """The loads at the head of a list that need nothing but sums of indices from it, and so no memory that a store of

@@ -28,6 +28,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive
+from pyflat.targets.numba.kernels.operations import RAISES_FLAGS
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import I32, I64, element_at, i64, joined, parted, stack, suffix
 from pyflat.targets.numba.ops import wraps
@@ -41,9 +42,6 @@ lanes leave one after the other needs two masks for each, of seven that the proc
 ran at 5.2 times the speed of numba.njit with four, 8.0 with three."""
 PATIENCE = 2**20
 """Turns of a loop for which lanes wait that may have to wait for ever."""
-_RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", "to_int", "trunc_int", "floor_int", "ceil_int",
-                           "round_int"})
-"""What is asked of operands that a lane which does not run may have: they are replaced by 1.0."""
 
 
 def lanes_in_register() -> int:
@@ -368,7 +366,7 @@ class Gang:
     def _compute(self, r: int, op: Op, value: Any) -> None:
         mask, lanes = self.active[r], self.sets[r]
         args = [self.read(r, arg) for arg in op.args]
-        if mask is not None and op.opcode in _RAISES_FLAGS:
+        if mask is not None and op.opcode in RAISES_FLAGS:
             harmless = self.code.hidden(self.e.const(args[-1].kind, 1))  # else LLVM would choose between two quotients
             args[-1] = self.e.select(Lane(self.e, BOOL, mask), args[-1], harmless)
         lanes[op] = self.code.value_of(self.e, op, args) if value is None else Lane(self.e, op.kind, value)
@@ -458,4 +456,4 @@ class Gang:
 def _is_guarded(items: list[Item]) -> bool:
     """An arm that is skipped where no lane takes it: it takes long, or may do what all lanes would be blamed for."""
     return has_loop(items) or any(op.opcode != "index" and can_fault(op) or op.kind is FLOAT and
-                                  op.opcode in _RAISES_FLAGS for op in all_ops(items))
+                                  op.opcode in RAISES_FLAGS for op in all_ops(items))

@@ -3,7 +3,8 @@ and write in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,24 @@ from pyflat.targets.numba.symbols import Symbols
 
 ROOM = -1
 """The site of memory that is no array."""
+
+
+RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", "to_int", "trunc_int", "floor_int", "ceil_int",
+                          "round_int"})
+"""What is asked of operands that a lane which does not run may have: they are replaced by 1.0."""
+
+
+_TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What holds where an operation of a loop stands, in which other iterations have not left for the next one: of the
+    conditions LLVM does not know that they do."""
+
+    outer: Guard | None
+    condition: Any
+    holds: bool
 
 
 class KernelOperations:
@@ -85,6 +104,9 @@ class KernelOperations:
                          for op in all_ops(item.body) if op in self.sites}
         self.rooms: dict[Hashable, tuple[Any, Any]] = {}
         """Memory that operations use again: where it is, and how much."""
+        self.guard: Guard | None = None
+        self.around: list[tuple[set[Value], Any]] = []
+        """The loops around what is written, from outside: what each defines, and the block before it."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
 
@@ -144,9 +166,12 @@ class KernelOperations:
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
-        if not self.careful and (op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc")):
-            self.note_flags()
-        self.values[op] = self.value_of(self.e, op, args)
+        if not self.careful and self.guard is not None and op.opcode in RAISES_FLAGS:
+            args[-1] = self._harmless(args[-1])
+        if op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc"):
+            self.values[op] = self._once(op, lambda: self._called(op, args))
+        else:
+            self.values[op] = self.value_of(self.e, op, args)
         if op in self.modest:
             return
         self.note(self.faulted, self._fault(op))
@@ -159,6 +184,45 @@ class KernelOperations:
             self._watch(op, args)
         elif op in self.removable:
             self.keep(self.lane(op))
+
+    def _called(self, op: Op, args: list[Lane]) -> Lane:
+        if not self.careful:
+            self.note_flags()
+        return self.value_of(self.e, op, args)
+
+    def _once(self, op: Op, compute: Callable[[], Lane]) -> Lane:
+        """An operation that is called, once for all iterations of the loops that it is the same in: at its place, since
+        it may warn."""
+        b = self.builder
+        start = next((before for own, before in self.around if own.isdisjoint(op.args)), None)
+        if start is None:
+            return compute()
+        made, known = stack(b, I1), stack(b, self.e.scalars[op.kind])
+        with b.goto_block(start):
+            b.store(ir.Constant(I1, 0), made)
+        with b.if_then(b.not_(b.load(made, typ=I1)), likely=False):
+            b.store(compute().value, known)
+            b.store(ir.Constant(I1, 1), made)
+        return Lane(self.e, op.kind, b.load(known, typ=self.e.scalars[op.kind]))
+
+    def hidden_condition(self, value: Value) -> Lane:
+        """The same truth, of which LLVM does not know behind a branch what it is: made of comparisons of its own."""
+        if isinstance(value, Op) and value.opcode in ("and", "or", "not"):
+            return emit(self.e, value, list(map(self.hidden_condition, value.args)))
+        if isinstance(value, Op) and value.opcode in _TESTS and value.args[0].kind is not BOOL:
+            first, *others = map(self.lane, value.args)
+            return emit(self.e, value, [self.hidden(first), *others])
+        return self.lane(value)
+
+    def _harmless(self, operand: Lane) -> Lane:
+        """An operand that is 1 where the operation is not reached. LLVM, which takes it to have no effect, computes it
+        for all iterations side by side, and the flags would tell of others."""
+        b, guard, reached = self.builder, self.guard, None
+        while guard is not None:
+            holds = guard.condition if guard.holds else b.not_(guard.condition)
+            reached = holds if reached is None else b.and_(reached, holds)
+            guard = guard.outer
+        return self.e.select(Lane(self.e, BOOL, reached), operand, self.hidden(self.e.const(operand.kind, 1)))
 
     def value_of(self, e: Emitter, op: Op, args: list[Lane]) -> Lane:
         """The value of an operation, in as many lanes as the emitter has."""
