@@ -114,6 +114,10 @@ class _Reader(ast.NodeVisitor):
             return None
         return self.parameter(node.args[0]) if node.func.attr in _SAME else None
 
+    def _may_be_number(self, node: ast.AST) -> bool:
+        """It is an array by np.asarray, as functions say that take numbers and arrays, and then look which."""
+        return not isinstance(node, ast.Name) or node.id in self.same
+
     def _is_module(self, node: ast.AST) -> bool:
         if isinstance(node, ast.Attribute):
             return self._is_module(node.value)
@@ -129,7 +133,8 @@ class _Reader(ast.NodeVisitor):
                 self.same[target] = meant
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
-        self.note(node.value, "it is subscripted")
+        if not isinstance(node.slice, ast.Constant) or not self._may_be_number(node.value):
+            self.note(node.value, "it is subscripted")
         self.generic_visit(node)
 
     def visit_For(self, node: ast.For) -> None:
@@ -141,7 +146,7 @@ class _Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if node.attr in _ATTRIBUTES:
+        if node.attr in _ATTRIBUTES and not self._may_be_number(node.value):
             self.note(node.value, f"its .{node.attr} is read")
         self.generic_visit(node)
 
