@@ -206,12 +206,14 @@ class KernelOperations:
         return Lane(self.e, op.kind, b.load(known, typ=self.e.scalars[op.kind]))
 
     def hidden_condition(self, value: Value) -> Lane:
-        """The same truth, of which LLVM does not know behind a branch what it is: made of comparisons of its own."""
-        if isinstance(value, Op) and value.opcode in ("and", "or", "not"):
-            return emit(self.e, value, list(map(self.hidden_condition, value.args)))
-        if isinstance(value, Op) and value.opcode in _TESTS and value.args[0].kind is not BOOL:
-            first, *others = map(self.lane, value.args)
-            return emit(self.e, value, [self.hidden(first), *others])
+        """The same truth, of which LLVM does not know behind a branch what it is: made of comparisons of its own, where
+        their operands are numbers of this loop."""
+        if isinstance(value, Op) and all(isinstance(arg, Const) or arg in self.values for arg in value.args):
+            if value.opcode in ("and", "or", "not"):
+                return emit(self.e, value, list(map(self.hidden_condition, value.args)))
+            if value.opcode in _TESTS and value.args[0].kind is not BOOL:
+                first, *others = map(self.lane, value.args)
+                return emit(self.e, value, [self.hidden(first), *others])
         return self.lane(value)
 
     def _harmless(self, operand: Lane) -> Lane:
