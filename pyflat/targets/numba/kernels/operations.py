@@ -19,7 +19,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import Block, Const, Loop, Op, Value, walk
+from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -52,6 +52,20 @@ class Guard:
     outer: Guard | None
     condition: Any
     holds: bool
+
+
+def _tests_before_flags(items: list[Item]) -> set[Value]:
+    """What branches test in loops with operations that raise flags."""
+    loops = [item for item in walk(items) if isinstance(item, Loop)]
+    found = {item.cond for loop in loops if any(op.opcode in RAISES_FLAGS for op in all_ops(loop.body))
+             for item in walk(loop.body) if isinstance(item, If)}
+    for value in list(found):
+        waiting = [value]
+        while waiting:
+            each = waiting.pop()
+            found.add(each)
+            waiting += each.args if isinstance(each, Op) and each.opcode in ("and", "or", "not") else []
+    return found
 
 
 class KernelOperations:
@@ -105,6 +119,9 @@ class KernelOperations:
         self.rooms: dict[Hashable, tuple[Any, Any]] = {}
         """Memory that operations use again: where it is, and how much."""
         self.guard: Guard | None = None
+        self.tests = set[Value]() if careful else _tests_before_flags(kernel.function.body)
+        self.hidden_tests: dict[Value, tuple[Lane, Lane]] = {}
+        """Of tests the truth, and one of which LLVM does not know that it is the same."""
         self.around: list[tuple[set[Value], Any]] = []
         """The loops around what is written, from outside: what each defines, and the block before it."""
         self.kept: dict[int, Any] = {}
@@ -172,6 +189,8 @@ class KernelOperations:
             self.values[op] = self._once(op, lambda: self._called(op, args))
         else:
             self.values[op] = self.value_of(self.e, op, args)
+        if op in self.tests:
+            self._hide_test(op)
         if op in self.modest:
             return
         self.note(self.faulted, self._fault(op))
@@ -206,15 +225,21 @@ class KernelOperations:
         return Lane(self.e, op.kind, b.load(known, typ=self.e.scalars[op.kind]))
 
     def hidden_condition(self, value: Value) -> Lane:
-        """The same truth, of which LLVM does not know behind a branch what it is: made of comparisons of its own, where
-        their operands are numbers of this loop."""
-        if isinstance(value, Op) and all(isinstance(arg, Const) or arg in self.values for arg in value.args):
-            if value.opcode in ("and", "or", "not"):
-                return emit(self.e, value, list(map(self.hidden_condition, value.args)))
-            if value.opcode in _TESTS and value.args[0].kind is not BOOL:
-                first, *others = map(self.lane, value.args)
-                return emit(self.e, value, [self.hidden(first), *others])
-        return self.lane(value)
+        """The same truth, of which LLVM does not know behind a branch what it is."""
+        found = self.lane(value)
+        of, hidden = self.hidden_tests.get(value, (None, found))
+        return hidden if of is found else found
+
+    def _hide_test(self, op: Op) -> None:
+        """Notes a comparison of its own, while the operands are at hand."""
+        if op.opcode in ("and", "or", "not"):
+            made = emit(self.e, op, list(map(self.hidden_condition, op.args)))
+        elif op.opcode in _TESTS and op.args[0].kind is not BOOL:
+            first, *others = map(self.lane, op.args)
+            made = emit(self.e, op, [self.hidden(first), *others])
+        else:
+            return
+        self.hidden_tests[op] = self.lane(op), made
 
     def _harmless(self, operand: Lane) -> Lane:
         """An operand that is 1 where the operation is not reached. LLVM, which takes it to have no effect, computes it
