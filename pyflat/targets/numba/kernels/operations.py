@@ -183,7 +183,7 @@ class KernelOperations:
             self.values[op] = self.lane(op.args[1])
             return
         args = [self.lane(arg) for arg in op.args]
-        if not self.careful and self.guard is not None and op.opcode in RAISES_FLAGS:
+        if not self.careful and self.guard is not None and op.opcode in RAISES_FLAGS and args[-1].kind is FLOAT:
             args[-1] = self._harmless(args[-1])
         if op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc"):
             self.values[op] = self._once(op, lambda: self._called(op, args))
