@@ -1,4 +1,4 @@
-"""Plans for calls of kernels (`pyflat.runtime.plans`): the machine code looks at the arguments itself.
+"""Plans for calls of kernels (`pyflat.runtime.plans`): what runs the kernel looks at the arguments.
 
     def __call__(self, /, a=absent, out=absent, *more):
         options in force, NumPy's error state           those that the plan was made for?

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,36 +11,46 @@ from pyflat.frontend.kernels import Kernel
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import translating
+from pyflat.ir.memory import overlaps_itself
 from pyflat.ir.shape import Fixed
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
+from pyflat.targets.numpy.kernels import calls
 from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.text import KernelText
 
+_FAULTS = (array_lanes.Faulted, ArithmeticError, ValueError, IndexError)
 _PYTHON: dict[Kind, Any] = {BOOL: bool, INT: int, FLOAT: float}
 
 
 class NumpyKernel:
     """A kernel as a Python function. Where an index means another element than the code for all lanes takes it for, the
-    version without lanes runs."""
+    version without lanes runs, as where two elements of an array that is written are the same one."""
 
     in_order = False
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: Kernel, arguments: Mapping[str, Any]):
         self.kernel = kernel
+        self._lanes = not any(overlaps_itself(arguments[name]) for name in kernel.written)
         self._versions: dict[bool, tuple[Any, str]] = {}
+        self._kinds = [kind for kind in kernel.function.result_kinds if kind is not MEMORY]
+        self._returned = returned(kernel, list(returned_names(kernel.result)))
 
     def version(self, lanes_too: bool) -> tuple[Any, str]:
         with translating:
             if lanes_too not in self._versions:
-                writer = KernelText(self.kernel, lanes=lanes_too)
+                writer = KernelText(self.kernel, lanes=lanes_too and self._lanes)
                 text = writer.text()
                 names: dict[str, Any] = {}
                 exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
                 self._versions[lanes_too] = names[writer.function_name], text
             return self._versions[lanes_too]
 
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool) -> None:
-        """There is no shorter way."""
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
+               ) -> Callable[..., Any] | None:
+        """A function of arguments like these, as that of the numba target."""
+        return calls.direct(self.kernel, self.version(True)[0], given, saved, errors=_errors(watch=watch),
+                            met=(array_lanes.Wraps, array_lanes.Warned, *_FAULTS),
+                            results=[*map(_PYTHON.__getitem__, self._kinds), *[None] * len(self._returned)])
 
     @property
     def source(self) -> str:
@@ -48,34 +58,37 @@ class NumpyKernel:
 
     def sourced_lines(self) -> list[str]:
         """The lines of `source`; those of the body know of which operations and loops they are made."""
-        writer = KernelText(self.kernel, lanes=True)
+        writer = KernelText(self.kernel, lanes=self._lanes)
         text = writer.text().rstrip("\n").split("\n")
         return text[:len(text) - len(writer.lines)] + writer.lines
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
         """"done", "fault", "warning" or "unclear"; the numbers; the arrays made, None for one that is not."""
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
-        how: Literal["call", "ignore"] = "call" if watch else "ignore"
         try:
-            over = "ignore" if np.geterr()["over"] == "ignore" else how  # as generators of random numbers have it
-            with np.errstate(over=over, divide=how, invalid=how, under="ignore",
-                             call=_warned):
+            with np.errstate(**_errors(watch=watch)):
                 result = self.version(not careful)[0](*given)
         except array_lanes.Wraps:
             return "unclear", [], {}
         except array_lanes.Warned:
             return "warning", [], {}
-        except (array_lanes.Faulted, ArithmeticError, ValueError, IndexError):
+        except _FAULTS:
             return "fault", [], {}
         return "done", *self._taken_apart(result)
 
     def _taken_apart(self, result: Any) -> tuple[list[Any], dict[str, Any]]:
         """The numbers and the arrays among what the function has returned."""
-        kinds = [kind for kind in self.kernel.function.result_kinds if kind is not MEMORY]
-        arrays = returned(self.kernel, list(returned_names(self.kernel.result)))
-        each = () if not kinds and not arrays else result if len(kinds) + len(arrays) > 1 else (result,)
-        numbers = [_PYTHON[kind](number) for kind, number in zip(kinds, each, strict=False)]
-        return numbers, dict(zip(arrays, each[len(kinds):], strict=True))
+        count = len(self._kinds) + len(self._returned)
+        each = result if count > 1 else (result,)[:count]
+        numbers = [_PYTHON[kind](number) for kind, number in zip(self._kinds, each, strict=False)]
+        return numbers, dict(zip(self._returned, each[len(self._kinds):], strict=True))
+
+
+def _errors(*, watch: bool) -> dict[str, Any]:
+    """NumPy's error state for a run, in that of now."""
+    how = "call" if watch else "ignore"
+    over = "ignore" if np.geterr()["over"] == "ignore" else how  # as generators of random numbers have it
+    return {"over": over, "divide": how, "invalid": how, "under": "ignore", "call": _warned}
 
 
 def _warned(kind: str, _: int) -> None:
@@ -83,6 +96,6 @@ def _warned(kind: str, _: int) -> None:
     raise array_lanes.Warned(kind)
 
 
-def engine(kernel: Kernel, _: Mapping[str, Any]) -> NumpyKernel:
+def engine(kernel: Kernel, arguments: Mapping[str, Any]) -> NumpyKernel:
     """The kernel for arguments like these."""
-    return NumpyKernel(kernel)
+    return NumpyKernel(kernel, arguments)
