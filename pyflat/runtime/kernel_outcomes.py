@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import FlattenError
+from pyflat.frontend.notices import PerformanceWarning
 from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def _run(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
             value = function(*[given[k] for k in range(len(args))], **{k: given[k] for k in kwargs})
         except Exception as found:  # noqa: BLE001 - it is compared
             error = found
-    return _Outcome(named, value, error, [f"{w.category.__name__}: {w.message}" for w in caught])
+    return _Outcome(named, value, error, [f"{w.category.__name__}: {w.message}" for w in caught
+                                          if not issubclass(w.category, PerformanceWarning)])
 
 
 def _pairs(ours: _Outcome, theirs: _Outcome) -> Iterator[tuple[str, Any, Any]]:

@@ -57,6 +57,7 @@ def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings:
     direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG)
     if direct is None:
         return None
+    direct = version.rival.limited(direct, given)
     text = Conditions(function, parameters, {"calls": caller.stats.calls_cell})
     made = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
     results = _Results(text, [kind for kind in kernel.function.result_kinds if kind is not MEMORY], made)

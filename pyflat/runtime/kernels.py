@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pyflat.errors import FlattenError, Note, refuse
+from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.frontend.roles import WORDS
 from pyflat.functions import array_lanes, ways
 from pyflat.functions.locks import flattening
@@ -37,12 +38,14 @@ from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.array_orders import in_c_order, in_order
 from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
+from pyflat.runtime.kernel_rivals import Rival
 from pyflat.runtime.saved_arrays import SavedArrays, put_back
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
+    from pyflat.ir.nodes import Loop
     from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
@@ -73,10 +76,11 @@ class Roles(dict[str, str]):
 
 class RunnableKernel(Protocol):
     """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
-    index that is outside. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one
-    has to say."""
+    index that is outside; `in_steps`: a loop that Python runs, and of how many loops the iterations run at
+    once. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one has to say."""
 
     in_order: bool
+    in_steps: tuple[Loop | None, int]
 
     def version(self, _: bool, /) -> Any: ...
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
@@ -89,9 +93,15 @@ class RunnableKernel(Protocol):
 class Version:
     kernel: Kernel
     compiled: RunnableKernel
+    say: Callable[[str], None]
     saved: SavedArrays = field(default_factory=SavedArrays)
     runs: int = 0
     """That met nothing."""
+
+    @cached_property
+    def rival(self) -> Rival:
+        """Its original, once it has run."""
+        return Rival(self.kernel, *self.compiled.in_steps, self.say)
 
     @cached_property
     def _undone(self) -> tuple[tuple[str, ...], ...]:
@@ -163,6 +173,7 @@ class Kernels:
                  settings: Settings = ()):
         self.callee, self.parameters, self._count, self._settings = callee, parameters, count, settings
         self._versions: OrderedDict[Any, Version] = OrderedDict()
+        self._said = False
         self.latest: Version | None = None
         """The one that was made last."""
 
@@ -319,7 +330,7 @@ class Kernels:
         if kinds is None and self.latest is not None:
             kernel = self.latest.kernel
             return self.latest if options.target == name else Version(kernel, _having_kernels(name).kernel(
-                kernel, _examples(kernel.arguments)))
+                kernel, _examples(kernel.arguments)), self._say)
         if kinds is None:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
                              f'parameters are, as kinds="f8[:,:],i8"')
@@ -334,7 +345,7 @@ class Kernels:
         target = _having_kernels(name)
         kernel = specialise_kernel(self.callee.function, described)
         kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
-        version = Version(kernel, target.kernel(kernel, arrays))
+        version = Version(kernel, target.kernel(kernel, arrays), self._say)
         keep_own()
         return version
 
@@ -362,6 +373,12 @@ class Kernels:
                 described[name] = Fixed(value)
         return described
 
+    def _say(self, why: str) -> None:
+        """Why calls are slower than they look, once for each twin."""
+        if not self._said:
+            self._said = True
+            warn(f"{self.parameters.name}: {why}", PerformanceWarning)
+
     def _require_writable(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
         for name in kernel.written:
             if not given[name].flags.writeable:
@@ -377,6 +394,9 @@ class Kernels:
         if errors["under"] != "ignore":  # which nothing here looks for
             self._count(0, 1, 0)
             return original()
+        if version.runs and version.rival.makes(given):
+            self._count(0, 1, 0)
+            return version.rival.call(original, given)
         kept = version.saved.save(arguments, version.undone(
             strict=version.depends_on_filters and warnings_may_raise(errors)))
         watch, start = warnings_are_wanted(errors), time.perf_counter()
@@ -384,8 +404,10 @@ class Kernels:
         state, numbers, made = version.compiled.run(arguments, careful=careful, watch=watch)
         if state == "done":
             version.runs += 1
-            if learn is not None and version.runs > 1 and not careful:  # the first has compiled
-                learn(version, given, time.perf_counter() - start, watch)
+            seconds = time.perf_counter() - start
+            first = version.runs < 2  # which has compiled
+            if not first and not version.rival.is_open(given, seconds) and learn is not None and not careful:
+                learn(version, given, seconds, watch)
         elif state in ("warning", "unclear"):
             put_back(arguments, kept)
             ways.note(ways.KERNEL_WATCH.name, "careful")
@@ -396,7 +418,7 @@ class Kernels:
         version.saved.release(kept)
         if state != "done":
             log.info("%s meets an exception or a warning: the original runs on the same arrays", self.parameters.name)
-            return original()
+            return version.rival.replay(original, state)
         for name in kernel.written:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]

@@ -108,6 +108,7 @@ class NumbaKernel:
     arrays that it returns."""
 
     in_order = True
+    in_steps = None, 0
 
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str]):
         self.kernel, self.layouts = kernel, dict(layouts)

@@ -12,6 +12,7 @@ from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import translating
 from pyflat.ir.memory import overlaps_itself
+from pyflat.ir.nodes import Loop
 from pyflat.ir.shape import Fixed
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numpy.kernels import calls
@@ -27,6 +28,7 @@ class NumpyKernel:
     version without lanes runs, as where two elements of an array that is written are the same one."""
 
     in_order = False
+    in_steps: tuple[Loop | None, int] = None, 0
 
     def __init__(self, kernel: Kernel, arguments: Mapping[str, Any]):
         self.kernel = kernel
@@ -40,6 +42,8 @@ class NumpyKernel:
             if lanes_too not in self._versions:
                 writer = KernelText(self.kernel, lanes=lanes_too and self._lanes)
                 text = writer.text()
+                if lanes_too:
+                    self.in_steps = writer.in_order[-1] if writer.in_order else None, writer.most_at_once
                 names: dict[str, Any] = {}
                 exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
                 self._versions[lanes_too] = names[writer.function_name], text

@@ -38,6 +38,10 @@ class Loops(Nests):
         self.around = kernel.surroundings()
         self.depth = 0
         self.far: list[set[Label]] = []
+        self.in_order: list[Loop] = []
+        """Those that are one of Python's."""
+        self.most_at_once = 0
+        """Loops of a nest that runs as lanes."""
         self.left: set[Label] = set()
         """Labels that something has left by `break`."""
 
@@ -146,9 +150,13 @@ class Loops(Nests):
             return self._loop_in_lanes(loop, mask)
         nest = nest_of(loop, self.around) if self.lanes else None
         if nest is None:
+            self.in_order.append(loop)
             self.plain_loop(loop, mask)
         else:
+            self.most_at_once = max(self.most_at_once, len(nest.loops))
+            before = len(self.in_order)
             self.put_nest(loop, nest)
+            del self.in_order[before:]  # where there is no iteration
         return mask
 
     def plain_loop(self, loop: Loop, mask: Mask) -> None:
