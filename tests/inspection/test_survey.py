@@ -356,7 +356,7 @@ def _first(a):
     return a[0] if isinstance(a, np.ndarray) else a
 
 def _twice(a):
-    return np.concatenate((a, a)) if isinstance(a, np.ndarray) else a
+    return np.linalg.svd(a) if isinstance(a, np.ndarray) else a
 
 def first(x, y):
     return _first(x) + y
