@@ -13,7 +13,18 @@ from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.space import arrays, memories, routines, uint64, whole_arrays, width_rules
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, BoundMethod, ListRef, Seq, Static, Unsigned, View
+from pyflat.frontend.state.values import (
+    NONE,
+    Abstract,
+    Arguments,
+    BoundMethod,
+    GuardedUnion,
+    ListRef,
+    Seq,
+    Static,
+    Unsigned,
+    View,
+)
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.functions import narrow_functions
 from pyflat.ir.nodes import FALSE, Value
@@ -75,6 +86,8 @@ def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
     value, widths = arguments.positional[0] if arguments.positional else NONE, memories.widths_of(s)
     if arguments.named or len(arguments.positional) != 1:
         return None
+    if isinstance(value, GuardedUnion):
+        return s.split(value, lambda v: s.space.call(Static(fn), Arguments([v], {}), node))
     if isinstance(value, Unsigned):
         return uint64.cast(s, widths, value, _DTYPES[fn])
     if not isinstance(value, Value):
@@ -233,6 +246,11 @@ def _astype(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CST
     return _copy_in_order(s, owner, _dtype(s, given, node) or owner.dtype, node)
 
 
+def _sort(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    memories.assign(s, owner, s.space.call(Static(np.sort), Arguments([owner], {}), node), node)
+    return NONE
+
+
 def _item(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     from pyflat.frontend.state import heap
 
@@ -241,7 +259,7 @@ def _item(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNo
 
 
 _METHODS: dict[str, tuple[int, Callable[..., Abstract]]] = {
-    "copy": (0, lambda s, owner, values, node: copy(s, owner, owner.dtype, node)),
+    "copy": (0, lambda s, owner, values, node: copy(s, owner, owner.dtype, node)), "sort": (0, _sort),
     "fill": (1, _fill), "astype": (1, _astype), "item": (2, _item),
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.roles import OVER_ALL
-from pyflat.frontend.space import memories, routines, width_rules
+from pyflat.frontend.space import arrays, memories, routines, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.routines import Shape
 from pyflat.frontend.state.frames import Evaluator
@@ -158,27 +158,31 @@ _BY_NAME: dict[str, Routine] = {
     "linalg.norm": Routine("x ord axis keepdims", _reduced, ("x",)),
     "interp": Routine("x xp fp !left !right !period", _like_first, ("x", "xp", "fp")),
 }
+_OF_NUMBERS = {np.interp: slice(1, 3), np.quantile: slice(1), np.percentile: slice(1)}
+"""Routines of numbers and lists, too, and which of their operands are not known there."""
 _ROUTINES: dict[Any, tuple[str, Routine]] = {attrgetter(name)(np): (name, row) for name, row in _BY_NAME.items()}
 
 
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a routine of arrays in memory; None where it is no routine, or no operand is such an array."""
     found = _ROUTINES.get(fn)
-    if found is None or not any(memories.is_view(v) for v in [*arguments.positional, *arguments.named.values()]):
+    given = [*arguments.positional, *arguments.named.values()]
+    if found is None or not any(memories.is_view(v) for v in given) and not (
+            fn in _OF_NUMBERS and any(arrays.known(s, v) is None for v in given[_OF_NUMBERS[fn]])):
         return None
     if fn is np.where and len(arguments.positional) == 1:
         found = _ROUTINES[np.nonzero]
     name, routine = found
-    given = bind_names(s, f"np.{name}", routine.parameters, arguments, node)
-    keys = [key for key in routine.operands if not _is_left_out(given, key)]
-    operands = [given.value(key) for key in keys]
-    options = {key: given.static(key, None) for key in given.named if key not in routine.operands
-               and not _is_default(given, key)}
+    bound = bind_names(s, f"np.{name}", routine.parameters, arguments, node)
+    keys = [key for key in routine.operands if not _is_left_out(bound, key)]
+    operands = [bound.value(key) for key in keys]
+    options = {key: bound.static(key, None) for key in bound.named if key not in routine.operands
+               and not _is_default(bound, key)}
     guarded = routine.guarded.replace("{least}", str(int(options.get("ddof", 0)) + 1)).replace(
         "{axis}", repr(options.get("axis")))
     order = routine.parameters.split()
     texts = [guarded, *["{}" if order[at] == key else f"{key}={{}}" for at, key in enumerate(keys[1:], 1)]]
-    texts += [f"{key}={_option(s, value, given)}" for key, value in options.items()]
+    texts += [f"{key}={_option(s, value, bound)}" for key, value in options.items()]
     text = f"np.{name}({', '.join(texts)})"
     if routine.shape is not None:
         shaped = routine.shape

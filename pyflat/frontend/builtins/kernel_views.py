@@ -154,6 +154,10 @@ def _reshaped(s: Evaluator, a: View, given: Given, node: cst.CSTNode) -> Abstrac
     return _either(s, a, made)
 
 
+def _attribute(name: str) -> Callable[..., Abstract]:
+    return lambda s, a, given, node: memories.attribute(s, a, name, node)
+
+
 def _numbered(s: Evaluator, a: View, given: Given, node: cst.CSTNode) -> Abstract:
     """`np.ndenumerate(a)`, which is iterated over."""
     def item(counter: Abstract) -> Abstract:
@@ -171,6 +175,7 @@ _VIEWS: dict[Any, tuple[str, Callable[..., Abstract]]] = {
     np.ascontiguousarray: ("a dtype", _contiguous),
     np.ravel: ("a order", _ravel), np.reshape: ("a shape order", _reshaped),
 }
+_VIEWS |= {fn: ("a", _attribute(fn.__name__)) for fn in (np.shape, np.ndim, np.size)}
 _VIEWS[np.ndarray.flatten] = ("a order", _flattened)
 _VIEWS[np.ndenumerate] = ("a", _numbered)
 _METHODS: dict[str, Any] = {"transpose": np.transpose, "swapaxes": np.swapaxes, "ravel": np.ravel,

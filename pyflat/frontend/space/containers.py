@@ -47,6 +47,7 @@ from pyflat.frontend.state.values import (
     NumberText,
     ObjRef,
     OtherText,
+    Ranges,
     Scratch,
     Seq,
     Slice,
@@ -242,6 +243,9 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     owner = s.scratch.get(id(owner.value), owner) if s.scratch and isinstance(owner, Static) else owner
     if arrays.is_array(owner):
         return array_items.index(s, owner, key, node)
+    if isinstance(owner, Ranges) and owner.at is not None and not isinstance(key, Slice | Axes) and (
+            numeric_kind(key) is INT):
+        return memories.load(s, owner.at(key))
     if isinstance(owner, GuardedUnion):
         return s.split(owner, lambda v: index(s, v, key, node))
     if isinstance(owner, Scratch) and not isinstance(key, Axes | Slice) and type(owner.value) in (list, dict):

@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IterRef,
     ListRef,
+    Ranges,
     Scratch,
     Seq,
     Slice,
@@ -52,6 +53,10 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
         return
     if isinstance(owner, View):
         memories.store(s, owner, key, value, node)
+        return
+    if isinstance(owner, Ranges) and owner.at is not None and not isinstance(key, Slice | Axes) and (
+            numeric_kind(key) is INT):
+        memories.assign(s, owner.at(key), value, node)
         return
     if not isinstance(owner, GuardedUnion):
         memories.require_known(s, key, node)

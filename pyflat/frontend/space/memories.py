@@ -438,20 +438,24 @@ def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tu
         bounds: tuple[Abstract, ...] = (part.start, num.binary(s, "add", part.start, Static(part.width)), NONE)
     else:
         bounds = part.bounds or (Static(part.value.start), Static(part.value.stop), Static(part.value.step))
-    step = bounds[2].value if isinstance(bounds[2], Static) else None
-    step = 1 if isinstance(bounds[2], Static) and step is None else step
-    if not isinstance(step, int) or step == 0:
-        raise s.refuse("flatten/not-yet", "the step of this slice is not known", node)
-    forward = step > 0
+    step = Static(1) if bounds[2] is NONE or isinstance(bounds[2], Static) and bounds[2].value is None else bounds[2]
+    if numeric_kind(step) is not INT:
+        raise s.raised(TypeError, node)
+    if not isinstance(step, Static):
+        heap.suspect_if(s, lane(num.compare(s, "lt", step, Static(1))), "a slice whose step is not positive", node)
+    elif step.value == 0:
+        raise s.raised(ValueError, node)
+    forward = not isinstance(step, Static) or step.value > 0
     low: Abstract = Static(0) if forward else Static(-1)
     high = extent if forward else num.binary(s, "sub", extent, Static(1))
     first, last = (low, high) if forward else (high, low)
     start = _clamped(s, bounds[0], first, low, high, extent, node)
     stop = _clamped(s, bounds[1], last, low, high, extent, node)
     span = num.binary(s, "sub", stop, start) if forward else num.binary(s, "sub", start, stop)
-    size = abs(step)
-    steps = span if size == 1 else num.binary(s, "floordiv", num.binary(s, "add", span, Static(size - 1)), Static(size))
-    return start, _larger(s, steps, Static(0)), Static(step)
+    size = Static(abs(step.value)) if isinstance(step, Static) else width_rules.python(s, widths_of(s), step)
+    if not _is_one(size):
+        span = num.binary(s, "floordiv", num.binary(s, "add", span, num.binary(s, "sub", size, Static(1))), size)
+    return start, _larger(s, span, Static(0)), size if forward else step
 
 
 def _clamped(s: Evaluator, bound: Abstract, default: Abstract, low: Abstract, high: Abstract, extent: Abstract,
@@ -535,9 +539,14 @@ def unpacked(s: Evaluator, owner: View, count: int, node: cst.CSTNode) -> list[A
 
 
 def _flat(s: Evaluator, owner: View, node: cst.CSTNode) -> Ranges:
-    """`a.flat`, which is iterated over: the elements in C's order."""
-    return Ranges(Static(0), attribute(s, owner, "size", node), 1,
-                  item=lambda counter: load(s, part_at(s, owner, places(s, owner.extents, counter))))
+    """`a.flat`, which is iterated over and indexed: the elements in C's order."""
+    size = attribute(s, owner, "size", node)
+
+    def place(counter: Abstract) -> View:
+        return part_at(s, owner, places(s, owner.extents, counter))
+
+    return Ranges(Static(0), size, 1, item=lambda counter: load(s, place(counter)),
+                  at=lambda key: place(checked(s, key, size, node)))
 
 
 def places(s: Evaluator, extents: Sequence[Abstract], counter: Abstract) -> list[Abstract]:

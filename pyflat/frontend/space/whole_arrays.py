@@ -14,6 +14,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, memories, routines, scalars, uint64, unsigned, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state.frames import Evaluator
@@ -31,7 +32,7 @@ from pyflat.frontend.state.values import (
     Unsigned,
     View,
 )
-from pyflat.frontend.state.widths import PYTHON
+from pyflat.frontend.state.widths import PYTHON, Width
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
 
@@ -56,8 +57,11 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
             raise s.refuse("flatten/not-yet", f"`{opcode}` in place of whole arrays of a kernel", node,
                            help="write the loop over the elements")
         return made
-    widths = [_dtype(s, value, node) for value in (a, b)]
-    loop = width_rules.loop_of(opcode, *widths[0], *widths[1])
+    (first, kind), (second, other) = (_dtypes(s, value, node) for value in (a, b))
+    loops = {width_rules.loop_of(opcode, x, kind, y, other) for x in first for y in second}
+    if len(loops) > 1 or "?" in first | second:
+        raise _unknown(s, node)
+    loop = loops.pop()
     assert loop is not None
     if loop is width_rules.NONE:
         raise s.raised(TypeError, node)
@@ -77,27 +81,29 @@ def in_place(s: Evaluator, opcode: str, old: View, value: Abstract, node: cst.CS
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Pending:
     """`a < b` and the like, an array of bools. Ints beside floats are compared as float64."""
     a, b = (_in_memory(s, value, node) for value in (a, b))
-    kinds = {_dtype(s, value, node)[1] for value in (a, b)}
+    kinds = {_dtypes(s, value, node)[1] for value in (a, b)}
     if len(kinds) > 1 and kinds != {INT, FLOAT}:
         raise s.refuse("flatten/not-yet", "a comparison of whole arrays of different kinds", node,
                        help="write the loop over the elements")
 
     def test(given: Sequence[Abstract]) -> Abstract:
-        x, y = given if len(kinds) == 1 else (_as_float(s, each) for each in given)
+        x, y = given if len(kinds) == 1 else (_as_float(s, each, node) for each in given)
         return num.compare(s, opcode, x, y)
 
     return mapped(s, "b1", [a, b], test, node)
 
 
-def _as_float(s: Evaluator, value: Abstract) -> Abstract:
+def _as_float(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     if numeric_kind(value) is FLOAT:
         return value
     if isinstance(value, Unsigned):
         return uint64.as_float(s, memories.widths_of(s), value)
     if isinstance(value, Static):
         return Static(float(value.value))
-    dtype = next(iter(memories.widths_of(s).of(lane(value))))
-    return value if dtype is None else width_rules.as_dtype(s, memories.widths_of(s), value, "f8")
+    width = memories.widths_of(s).of(lane(value))
+    if len(width) > 1 or "?" in width:
+        raise _unknown(s, node)
+    return value if width == PYTHON else width_rules.as_dtype(s, memories.widths_of(s), value, "f8")
 
 
 def unary(s: Evaluator, opcode: str, value: View | Pending, node: cst.CSTNode) -> Pending:
@@ -267,21 +273,22 @@ def _in_memory(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     return routines.in_memory(s, value, node) if arrays.is_array(value) or isinstance(value, Seq | ListRef) else value
 
 
-def _dtype(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[str | None, Any]:
-    """The dtype of an operand, None for a number of Python's, and its kind."""
+def _dtypes(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[Width, Any]:
+    """The dtypes that an operand may have, None for a number of Python's, and its kind."""
     if isinstance(value, View | Pending):
-        return value.dtype, width_rules.kind_of(value.dtype)
+        return frozenset({value.dtype}), width_rules.kind_of(value.dtype)
     kind = numeric_kind(value)
     if kind is None:
         raise s.refuse("flatten/not-yet", f"{describe(value)} beside a whole array of a kernel", node,
                        help="write the loop over the elements")
     if isinstance(value, Static) and isinstance(value.value, np.generic):
-        return value.value.dtype.str[1:], kind
-    width = memories.widths_of(s).of(value) if isinstance(value, Value) else PYTHON
-    if len(width) > 1 or "?" in width:
-        raise s.refuse("flatten/mixed-join", "the dtype of this number is not known", node,
-                       help="convert it: float(x), int(x), np.float32(x)")
-    return next(iter(width)), kind
+        return frozenset({value.value.dtype.str[1:]}), kind
+    return memories.widths_of(s).of(value) if isinstance(value, Value) else PYTHON, kind
+
+
+def _unknown(s: Evaluator, node: cst.CSTNode) -> FlattenError:
+    return s.refuse("flatten/mixed-join", "the dtype of this number is not known", node,
+                    help="convert it: float(x), int(x), np.float32(x)")
 
 
 def _converted(s: Evaluator, value: Abstract, dtype: str) -> Value:

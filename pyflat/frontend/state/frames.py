@@ -44,7 +44,7 @@ from pyflat.frontend.state.values import (
     Static,
     Unsigned,
 )
-from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.frontend.state.widths import OF_KIND, PYTHON, Widths
 from pyflat.ir import recursion
 from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
@@ -330,7 +330,13 @@ class Evaluator:
         """A NumPy function has made this value; one of `given`, which it returns as it is, stays what it was."""
         if isinstance(value, Value):
             if self.widths is not None:
-                return self.widths.as_numpy(self.build, value)
+                own = all(value is not each for each in given)
+                if own or self.widths.of(value) <= {None, OF_KIND[value.kind]}:
+                    return self.widths.as_numpy(self.build, value)
+                if self.widths.of(value) & {None, "?"}:
+                    raise self.refuse("flatten/mixed-join", "the dtype of this number is not known",
+                                      help="convert it: np.float64(x), np.float32(x)")
+                return value
             if value not in self.numpy_values and any(value is each for each in given):
                 value = self.build.op("select", FALSE, value, value)
             self.numpy_values.add(value)

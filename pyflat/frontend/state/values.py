@@ -295,7 +295,8 @@ class Lazy:
 @dataclass(eq=False, slots=True)
 class Ranges:
     """`item`: what an iteration sees of the counter, when that is not the counter itself. `once`: an iterator over
-    the range (map, zip, enumerate, reversed), not the range. `live`: the end as it is at each iteration."""
+    the range (map, zip, enumerate, reversed), not the range. `live`: the end as it is at each iteration. `at`: the
+    element at an index, of `a.flat`."""
 
     start: Abstract
     stop: Abstract
@@ -305,6 +306,7 @@ class Ranges:
     used: bool = False
     serial: int = field(default_factory=_serials.__next__)
     live: Callable[[], Abstract] | None = None
+    at: Callable[[Abstract], View] | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -366,8 +366,8 @@ class Gang:
     def _compute(self, r: int, op: Op, value: Any) -> None:
         mask, lanes = self.active[r], self.sets[r]
         args = [self.read(r, arg) for arg in op.args]
-        if mask is not None and op.opcode in RAISES_FLAGS:
-            harmless = self.code.hidden(self.e.const(args[-1].kind, 1))  # else LLVM would choose between two quotients
+        if mask is not None and op.opcode in RAISES_FLAGS and args[-1].kind is FLOAT:
+            harmless = self.code.hidden(self.e.const(FLOAT, 1))  # else LLVM would choose between two quotients
             args[-1] = self.e.select(Lane(self.e, BOOL, mask), args[-1], harmless)
         lanes[op] = self.code.value_of(self.e, op, args) if value is None else Lane(self.e, op.kind, value)
         if op in self.code.modest or op in self.plan.small:
