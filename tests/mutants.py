@@ -960,7 +960,7 @@ MUTANTS: tuple[Mutant, ...] = (
           "self._given(param, value)"),
          ("all lanes leave with what the last one leaves with", "Gang._while",
           "self._chosen(live, given, old) if old else given", "given"),
-         ("arms that no lane takes raise flags", "Gang._compute", "mask is not None and op.opcode in RAISES_FLAGS",
+         ("arms that no lane takes raise flags", "Gang._compute", "mask is not None and op.opcode in RAISES_FLAGS and args[-1].kind is FLOAT",
           "False"),
          tests="targets/numba/kernels/test_lanes.py", numba=True),
     *_of("lanes of kernels", "targets/numba/kernels/lane_plans.py",

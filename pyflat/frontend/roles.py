@@ -23,7 +23,7 @@ OVER_ALL = frozenset({"sum", "prod", "mean", "std", "var", "any", "all", "max", 
 """Methods that go over all elements. (Functions that do, as np.sum, may mean a lane: `two_readings`.)"""
 _JOINING = frozenset({"concatenate", "vstack", "hstack", "column_stack", "stack"})
 """What takes arrays in a sequence."""
-_METHODS = frozenset({"astype", "copy", "ravel", "flatten", "reshape", "fill", "transpose", "swapaxes", "nonzero"})
+_METHODS = frozenset({"copy", "ravel", "flatten", "reshape", "fill", "transpose", "swapaxes", "nonzero"})
 """Methods that Python's numbers do not have."""
 _OF_ARRAYS = frozenset({
     "flip", "flipud", "fliplr", "roll", "unique", "histogram", "bincount", "convolve", "correlate", "nonzero",

@@ -59,7 +59,7 @@ def whole(x):
 @numba.njit
 def sorted_copies(table):
     for i in range(len(table)):
-        table[i].sort()
+        table[i] = np.linalg.svd(table)[1]
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_refusal_is_told():
     found = Found("some", "1.0", __name__, "sorted_copies", {"table": "float64[n,n]"}, 8)
     result = examined(found, "numba")
     assert result.status == "refused"
-    assert ".sort" in result.what
+    assert ".svd" in result.what
 
 
 def test_the_table_counts_and_names():
