@@ -245,6 +245,10 @@ def write_fused(code: KernelCode, fusion: Fusion) -> None:
             code.values.update(dict.fromkeys(part.loop.params))
             code.values[part.counted.iv] = Lane(code.e, INT, row)
             with b.if_then(runs):
-                code.items(part.loop.body[2:])
+                after = code.targets[part.loop.again] = code.loop_head("next", part.loop.params)
+                values = code.items(part.loop.body[2:])
+                if values is not None:
+                    code.jump(after, values)
+                b.position_at_end(after.block)
     for name in fusion.rings:
         code.places.of[name].ring = 0

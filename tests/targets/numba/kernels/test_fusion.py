@@ -47,6 +47,21 @@ def relaxed(steps, a, b):
                 a[i, j] = b[i, j] - b[i - 1, j]
 
 
+def skipping(a, out):
+    """Iterations of both loops are left early."""
+    t = np.zeros(a.shape)
+    for i in range(a.shape[0]):
+        if a[i, 0] < 0.0:
+            continue
+        for j in range(a.shape[1]):
+            t[i, j] = a[i, j] * 2.0
+    for i in range(1, a.shape[0]):
+        if a[i, 1] > 1.0:
+            continue
+        for j in range(a.shape[1]):
+            out[i, j] = t[i, j] - t[i - 1, j]
+
+
 def ahead(a, out):
     """The second loop has rows where the first has none."""
     t = np.empty(a.shape)
@@ -184,3 +199,10 @@ def test_arrays_that_overlap_run_as_they_stand():
     buffer = np.random.default_rng(8).normal(size=(8, 5))
     assert_agree(relaxed, lambda: (3, (b := buffer.copy())[1:], b[:-1]))
     assert_agree(relaxed, lambda: (3, as_strided(buffer.copy(), (6, 7), (40, 8)), np.ones((6, 7))))
+
+
+def test_iterations_that_are_left_early():
+    assert fused(skipping, np.zeros((9, 12)), np.zeros((9, 12))) is not None
+    for rows, columns in SHAPES:
+        a = np.random.default_rng(rows).normal(size=(rows, columns))
+        assert_agree(skipping, lambda a=a: (a.copy(), np.zeros(a.shape)))
