@@ -42,6 +42,7 @@ _FUNCTIONS: dict[str, tuple[ir.Type, list[ir.Type]]] = {
     "PyArray_Empty": (POINTER, [I32, POINTER, POINTER, I32]),
     "PyArray_NewFromDescr": (POINTER, [POINTER, POINTER, I32, POINTER, POINTER, POINTER, I32, POINTER]),
     "PyGILState_Ensure": (I32, []), "PyGILState_Release": (VOID, [I32]), "PyErr_Clear": (VOID, []),
+    "PyErr_Occurred": (POINTER, []),
     "PyObject_Vectorcall": (POINTER, [POINTER, POINTER, I64, POINTER]),
     "PyFloat_AsDouble": (F64, [POINTER]), "PyLong_AsLongLong": (I64, [POINTER]), "PyObject_IsTrue": (I32, [POINTER]),
     "feclearexcept": (I32, [I32]), "fetestexcept": (I32, [I32]), "malloc": (POINTER, [I64]), "free": (VOID, [POINTER]),

@@ -130,16 +130,15 @@ def _called(code: KernelOperations, op: Op, operands: Sequence[Operand], parts: 
     found = b.load(made, typ=POINTER)
     good = b.and_(_is_set(b, found), b.icmp_unsigned("!=", b.ptrtoint(found, I64),
                                                      b.ptrtoint(_known(code, "None", None), I64)))
-    with b.if_else(good) as (some, none):
-        with some:
-            read(found)
-        with none:
-            _python(code, "PyErr_Clear")
+    with b.if_then(good):
+        read(found)
+    raised = _is_set(b, _python(code, "PyErr_Occurred"))  # by what makes an argument, or reads a number
+    _python(code, "PyErr_Clear")
     for each in [*objects, found]:
         _python(code, "Py_DecRef", each)
     _python(code, "PyGILState_Release", held)
     code.note_flags(clear=True)
-    code.leave_if(b.not_(good))
+    code.leave_if(b.or_(b.not_(good), raised))
 
 
 def _object(code: KernelOperations, operand: Operand, part: list[Any]) -> Any:

@@ -77,12 +77,13 @@ def test_rows(call, kind):
     for length, dtype in itertools.product(LENGTHS, ("f8", "f4")):
         with np.errstate(all="ignore"):
             a = numbers(length, kind, rng).astype(dtype)
+        before = outcome.vain
         for layout in LAYOUTS:
             compare(function, twin, Given(a, layout), outcome)
+        if length > 16 and kind in ("plain", "nan"):
+            assert outcome.vain == before, "the original runs without need"
     assert not outcome.failures, outcome.failures[0]
     assert outcome.sets == 80
-    if kind == "plain":
-        assert outcome.vain <= (16 if "ddof" in call else 8), "only where too little is there"
 
 
 @pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "b1"])
@@ -95,7 +96,7 @@ def test_rows_of_ints(call, dtype):
         for layout in LAYOUTS:
             compare(function, twin, Given(a, layout), outcome)
     assert not outcome.failures, outcome.failures[0]
-    assert outcome.sets == 40 or outcome.refusals
+    assert outcome.sets == 40
 
 
 @pytest.mark.parametrize("call", ONE[:-2])
