@@ -8,13 +8,11 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Given
-from pyflat.frontend.space import arrays, scalars, width_rules
+from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.space.number_classes import may_lack_axes
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import DTYPES, Abstract, Array, Grid, GuardedUnion, Static
-from pyflat.frontend.state.widths import OF_KIND
 from pyflat.ir.build import const
-from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, Kind
 
 _VIEWS = {np.ravel, np.reshape, np.transpose, np.squeeze, np.atleast_1d, np.atleast_2d, np.expand_dims, np.flip,
@@ -51,8 +49,6 @@ def array(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value, kind = given.value("a"), dtype_of(s, given, node)
     if isinstance(value, GuardedUnion) and not arrays.is_array(value) and not scalars.is_number_union(value):
         return s.split(value, lambda v: array(s, Given(s, given.title, {**given.named, "a": v}, node), node))
-    if kind is not None and s.widths is not None and isinstance(value, Value):
-        return width_rules.as_dtype(s, s.widths, value, OF_KIND[kind])
     copies = given.static("copy", True if given.title == "np.array" else None)
     copies = _COPY_MODES[copies] if isinstance(copies, np._CopyMode) else copies
     if copies is not None and not copies:

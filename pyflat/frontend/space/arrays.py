@@ -14,7 +14,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import scalars
+from pyflat.frontend.space import scalars, width_rules
 from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -260,7 +260,10 @@ def array(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None = 
 
 def element(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """A number as an element of an array of this kind."""
-    return s.mark_numpy(cast(s, value, kind, node), [value])
+    made = cast(s, value, kind, node)
+    if s.widths is not None and isinstance(made, Value) and not s.widths.of(made) <= {None, OF_KIND[kind]}:
+        return width_rules.as_dtype(s, s.widths, made, OF_KIND[kind])
+    return s.mark_numpy(made, [value])
 
 
 def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:

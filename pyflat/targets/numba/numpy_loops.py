@@ -96,8 +96,9 @@ class _Loop:
 
     def block(self, *operands: Any) -> Any:
         """For all lanes at once. An operand that is a scalar is the same for all, and has no stride."""
-        result = self.call(self._stored(operands), self._strides(operands), self.e.types[FLOAT], i64(self.e.width))
-        return self.builder.load(result, typ=self.e.types[FLOAT])
+        type_ = self.e.widened(self.kind)
+        result = self.call(self._stored(operands), self._strides(operands), type_, i64(self.e.width))
+        return self.builder.load(result, typ=type_)
 
     def packed(self, mask: Any, *operands: Any) -> Any:
         """For the lanes of a mask, next to each other."""
@@ -108,11 +109,12 @@ class _Loop:
             for place, stride in zip(places, strides, strict=True):
                 if stride:
                     self._copy(place, lane, place, rank)
-        result = self.call(places, strides, e.types[FLOAT], e.llvm("llvm.ctpop.i64", I64, bits))
-        spread = e.place("lanes of a loop", e.types[FLOAT])
+        type_ = e.widened(self.kind)
+        result = self.call(places, strides, type_, e.llvm("llvm.ctpop.i64", I64, bits))
+        spread = e.place("lanes of a loop", type_)
         with set_lanes(builder, bits) as lane:
             self._copy(result, self._rank(bits, lane), spread, lane)
-        return builder.load(spread, typ=e.types[FLOAT])
+        return builder.load(spread, typ=type_)
 
     def _stored(self, operands: Sequence[Any]) -> list[Any]:
         return [self.e.stored(f"operand {k} of a loop", operand) for k, operand in enumerate(operands)]
@@ -155,19 +157,20 @@ def call_numpy(e: Emitter, opcode: str, *operands: Lane) -> Lane:
 
 
 def call_narrow(e: Emitter, function: str, *operands: Lane) -> Lane:
-    """A function of float32 (`functions.narrow_functions`) of float64 that are such, lane by lane."""
+    """A function of float32 (`functions.narrow_functions`) of float64 that are such."""
+    given = [e.builder.fptrunc(x.value, e.widened(F32)) for x in operands]
     if function == narrow_functions.POWER:
         location = libm.library_symbol(function)
 
         def power(*numbers: Any) -> Any:
             return e.call(function, location, *numbers, result=F32, pure=False)  # its flags are seen
 
-        call = power
+        found = e.each(power, F32, *given)
     else:
         letters = "f" * len(operands) + "->f"
-        call = _Loop(e, f"pyflat_numpy_{function}_f", original("numpy", function), letters).one
-    given = [e.builder.fptrunc(x.value, e.widened(F32)) for x in operands]
-    return Lane(e, FLOAT, e.builder.fpext(e.each(call, F32, *given), e.types[FLOAT]))
+        made = _Loop(e, f"pyflat_numpy_{function}_f", original("numpy", function), letters)
+        found = made.one(*given) if e.width == 1 else _lanes(e, made, given)
+    return Lane(e, FLOAT, e.builder.fpext(found, e.types[FLOAT]))
 
 
 def _power(e: Emitter, made: _Loop, x: Lane, y: Lane) -> Any:
@@ -187,12 +190,13 @@ def _lanes(e: Emitter, made: _Loop, values: Sequence[Any], *same: Any) -> Any:
     as long. Lanes that do not run get a harmless operand."""
     if e.active is None:
         return made.block(*values, *same)
-    builder, result = e.builder, e.place("chosen lanes of a loop", e.types[FLOAT])
+    type_ = e.widened(made.kind)
+    builder, result = e.builder, e.place("chosen lanes of a loop", type_)
     running = e.llvm("llvm.ctpop.i64", I64, e.bits_of(e.active))
     with builder.if_else(builder.icmp_unsigned(">=", running, i64(e.width // 2))) as (many, few):
         with many:
-            filler = e.const(FLOAT, 1.0).value
+            filler = e.splat(ir.Constant(made.kind, 1.0))
             builder.store(made.block(*[builder.select(e.active, x, filler) for x in values], *same), result)
         with few:
             builder.store(made.packed(e.active, *values, *same), result)
-    return builder.load(result, typ=e.types[FLOAT])
+    return builder.load(result, typ=type_)

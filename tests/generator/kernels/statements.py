@@ -43,6 +43,7 @@ def statement(scope: Scope) -> Lines:
         (0.5, lambda: helped(scope)),
         (0.15, lambda: swapped(scope)),
         (0.3, lambda: unpacked(scope)),
+        (0.9 if any(a.dtype == "float32" for a in scope.arrays) else 0.4, lambda: few(scope)),
         (0.0 if scope.tame else 0.25, lambda: refused_values(scope)),
     ]
     if scope.loops < 3:
@@ -123,6 +124,22 @@ def unpacked(scope: Scope) -> Lines:
              f"{pair}[{index(scope, dim)}, {r.choice('01')}] = {integer(scope, 1)}",
              f"{', '.join(names)} = {pair}[{index(scope, dim)}]"]
     scope.numbers.update(dict.fromkeys(names, "int" if "int" in dtype else "float"))
+    return lines
+
+
+def few(scope: Scope) -> Lines:
+    """An array of three numbers, which is no memory in the twin, and what is made of it."""
+    r, name, result = scope.r, scope.name("w"), scope.name("x")
+    made = r.choice(("np.zeros(3)", "np.ones(3)", "np.full(3, 0.5)", "np.zeros(3, np.float64)", "np.zeros(3, dtype=np.int64)"))
+    value = integer if "int" in made else r.choice((number, lambda scope, _: atom(scope)))
+    lines = [f"{name} = {made}", *[f"{name}[{place}] = {value(scope, 1)}" for place in range(r.choice((1, 3)))]]
+    if r.random() < 0.5:
+        place = r.choice("012")
+        lines += [f"if {condition(scope, 1)}:", f"{_PAD}{name}[{place}] = {value(scope, 1)}", "else:",
+                  f"{_PAD}{name}[{place}] = {value(scope, 2)}"]
+    use = ("{w}[0] * {w}[1] - {w}[2]", "np.sum({w} * {w})", "({w} / 3.0)[1]", "np.sum(np.square({w}))", "{w}[2] * {x}")
+    lines.append(f"{result} = {r.choice(use).format(w=name, x=atom(scope))}")
+    scope.numbers[result] = "float"
     return lines
 
 

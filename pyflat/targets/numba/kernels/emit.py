@@ -351,6 +351,16 @@ class KernelCode(KernelOperations):
         """A block that carries numbers."""
         return self._target(self.function.append_basic_block(name), params)
 
+    def leave(self, loop: Loop, after: Target) -> None:
+        """A counted loop (`iterates`) is over."""
+        test = loop.body[1]
+        assert isinstance(test, If)
+        end = test.orelse[-1]
+        assert isinstance(end, Block) and isinstance(end.end, Exit)
+        for op in end.ops:
+            self.op(op)
+        self.jump(after, end.end.values)
+
     def loop_as_it_is(self, loop: Loop, inits: Sequence[Value], after: Target) -> None:
         head = self.loop_head("loop", loop.params)
         self.targets[loop.label] = after

@@ -22,6 +22,7 @@ from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_paralle
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.varying import varying_in
 from pyflat.frontend.kernels import Kernel
+from pyflat.functions import narrow_functions
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
@@ -31,7 +32,7 @@ from pyflat.targets.numba.library import library_function
 
 MOST_OPERATIONS = 400
 """In a loop that is written for three sorts of gangs."""
-_NO_LANES = frozenset({"alloc", "call", "routine", "ufunc", "narrow", "gather", "lane_any"})
+_NO_LANES = frozenset({"alloc", "call", "routine", "ufunc", "gather", "lane_any"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class _Finder:
         if counted is None or counted.step != 1 or not carries_memory_only(loop, counted):
             return None
         ops = list(all_ops(loop.body))
-        if not has_loop(loop.body) and not any(map(library_function, ops)):
+        if not has_loop(loop.body) and not any(map(is_function, ops)):
             return None
         if len(ops) > MOST_OPERATIONS or not all(map(is_possible, ops)):
             return None
@@ -169,9 +170,19 @@ class _Finder:
 
 def is_possible(op: Op) -> bool:
     """Whether an operation on numbers can be done for all lanes at once."""
-    if op.opcode in _NO_LANES or op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or is_called(op):
+    if op.opcode in _NO_LANES or op.opcode in VECTOR or is_called(op):
         return False
     return not (op.kind is FLOAT and op.opcode in ("floordiv", "mod"))
+
+
+def is_function(op: Op) -> bool:
+    """Whether an operation is a mathematical function that takes less time for many lanes at once: vector code with the
+    C library's bits, or a loop of NumPy's."""
+    return library_function(op) is not None or calls_numpy(op)
+
+
+def calls_numpy(op: Op) -> bool:
+    return op.opcode in NUMPY_LOOPS or op.opcode == "narrow" and op.attr("function") != narrow_functions.POWER
 
 
 def is_consecutive(op: Op, iv: Param, varying: Collection[Value], *, gaps: bool) -> bool:

@@ -1,10 +1,10 @@
 """Loops that must run in order, but compute something first that need not: that part as lanes, the rest one by one.
 
-    for i in range(n):                        while n - i >= 32:
-        total += math.exp(x[i])                   e[0:32] = exp(x[i:i + 32])        lanes, into a buffer
-                                                  for k in range(32): total += e[k]
-                                                  i += 32
-                                              for i in range(i, n): total += math.exp(x[i])
+    for i in range(n):                        while i < n:
+        total += math.exp(x[i])                   count = 32 if n - i >= 32 else min(8, n - i)
+                                                  e[0:count] = exp(x[i:i + count])        lanes, into a buffer
+                                                  for k in range(count): total += e[k]
+                                                  i += count
 
 Lanes take what every iteration surely computes out of numbers that no iteration changes, where that is a function, a
 root or a division: LLVM computes a function one by one, and makes no vectors of a loop whose iterations meet. Faults
@@ -26,16 +26,15 @@ from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Regio
 from pyflat.ir.types import BOOL, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.apart import kernel_memories
-from pyflat.targets.numba.kernels.lane_plans import LanePlan, bounded_ints, is_possible
+from pyflat.targets.numba.kernels.lane_plans import LanePlan, bounded_ints, is_function, is_possible
 from pyflat.targets.numba.kernels.lanes import Gang, lanes_in_register
-from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.llvm import I64, element_at, i64, stack
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode, Target
 
 REGISTERS = 4
-"""Of lanes in a turn: fewer wait for each other's results, and a loop shorter than a turn has none."""
+"""Of lanes in a turn, where there are so many left: fewer wait for each other's results."""
 MOST_BUFFERS = 6
 _SLOW = frozenset({"sqrt", "np_sqrt", "divide", "truediv"})
 
@@ -69,7 +68,7 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], 
     if any(isinstance(item, Region) or isinstance(item, Block) and isinstance(item.end, Exit) for item in walk(rest)):
         return None
     possible = _possible(loop, counted, memories)
-    functions = [op for op in possible if library_function(op) is not None]
+    functions = [op for op in possible if is_function(op)]
     slow = functions or [op for op in possible if op.opcode in _SLOW]
     if not slow or not functions and is_alone_parallel(loop, counted, around):
         return None
@@ -142,21 +141,40 @@ def write_split(code: KernelCode, split: Split, after: Target) -> None:
     code.bind(state, turns)
     first = code.lane(state[loop.params.index(split.plan.counted.iv)]).value
     upper = code.lane(split.plan.counted.upper).value
-    turn, rest = (code.function.append_basic_block(name) for name in ("turn", "left_over"))
-    b.cbranch(b.icmp_signed(">=", b.sub(upper, first), i64(width)), turn, rest)
-    b.position_at_end(turn)
-    gang = Gang(code, split.plan, REGISTERS)
-    gang.start(first, None)
+    left = b.sub(upper, first)
+    many, ask, few, end = (code.function.append_basic_block(name) for name in ("many", "ask", "few", "split_end"))
+    count = Param(INT)
+    ordered = code.loop_head("ordered", [count])
+    b.cbranch(b.icmp_signed(">=", left, i64(width)), many, ask)
+    b.position_at_end(many)
+    _run_lanes(code, split, buffers, REGISTERS, first, None)
+    code.jump(ordered, [Const(INT, width)])
+    b.position_at_end(ask)
+    b.cbranch(b.icmp_signed(">", left, i64(0)), few, end)
+    b.position_at_end(few)
+    _run_lanes(code, split, buffers, 1, first, upper)
+    most, counted = i64(lanes_in_register()), Param(INT)
+    code.values[counted] = Lane(code.e, INT, b.select(b.icmp_signed("<", left, most), left, most))
+    code.jump(ordered, [counted])
+    code.bind([count], ordered)
+    code.jump(turns, _in_order(code, split, state, buffers, code.lane(count).value))
+    b.position_at_end(end)
+    code.values.update((param, code.values[now]) for param, now in zip(loop.params, state, strict=True))
+    code.leave(loop, after)
+
+
+def _run_lanes(code: KernelCode, split: Split, buffers: Mapping[Op, Any], registers: int, first: Any, upper: Any
+               ) -> None:
+    """The lanes of a turn; `upper`: they may be fewer."""
+    gang = Gang(code, split.plan, registers)
+    gang.start(first, upper)
     for op in split.lanes:
         gang.op(op)
     for op, buffer in buffers.items():
         gang.put(op, buffer)
-    code.jump(turns, _in_order(code, split, state, buffers, width))
-    b.position_at_end(rest)
-    code.loop_as_it_is(loop, state, after)
 
 
-def _in_order(code: KernelCode, split: Split, state: Sequence[Param], buffers: Mapping[Op, Any], width: int
+def _in_order(code: KernelCode, split: Split, state: Sequence[Param], buffers: Mapping[Op, Any], count: Any
               ) -> list[Value]:
     """The rest of so many iterations; what the next one takes."""
     b, loop = code.builder, split.plan.loop
@@ -166,7 +184,7 @@ def _in_order(code: KernelCode, split: Split, state: Sequence[Param], buffers: M
     code.bind([*loop.params, number], head)
     inside, end = (code.function.append_basic_block(name) for name in ("ordered", "turn_done"))
     k = code.lane(number).value
-    b.cbranch(b.icmp_signed("<", k, i64(width)), inside, end)
+    b.cbranch(b.icmp_signed("<", k, count), inside, end)
     b.position_at_end(inside)
     for op, buffer in buffers.items():
         type_ = _stored(code, op)

@@ -31,6 +31,13 @@ def total(x, scale):
     return s
 
 
+def total_of_numpy(x, scale):
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += np.exp(x[i] * scale) - np.arctan2(x[i], scale)
+    return s
+
+
 def rings(x, y, count):
     for i in range(x.shape[0]):
         ring = int(math.sqrt(x[i] * x[i] + y[i] * y[i]) * 3.0)
@@ -80,6 +87,15 @@ def assert_agree_at_all_sizes(function, make):
         found, wanted = (outcome(call, make(np.random.default_rng(size), size)) for call in (twin, function))
         assert found == wanted, size
     return twin
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numpy_functions_of_a_turn_are_one_call(dtype):
+    def make(draw, size):
+        return draw.normal(size=size).astype(dtype), dtype(0.7)
+
+    assert code_of(total_of_numpy, *make(np.random.default_rng(0), 40)).splits
+    assert_agree_at_all_sizes(total_of_numpy, make)
 
 
 @needs_vectors
@@ -175,6 +191,37 @@ def test_a_function_in_a_branch_is_for_lanes_that_take_it():
     assert code_of(guarded, np.ones(9), np.ones(9)).lanes
     twin = assert_agree_at_all_sizes(guarded, lambda draw, size: (draw.normal(size=size), np.ones(size)))
     assert not careful_versions(twin)
+
+
+def guarded_by_numpy(x, out):
+    for i in range(x.shape[0]):
+        if x[i] > 0.0:
+            out[i] = np.log(x[i]) + np.arctan2(x[i], out[i])
+        elif x[i] < -1.0:
+            out[i] = np.sin(x[i])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_numpy_functions_in_branches_are_for_lanes_that_take_them(dtype):
+    def make(draw, size):
+        return draw.normal(size=size).astype(dtype), np.full(size, 1.5, dtype)
+
+    assert code_of(guarded_by_numpy, *make(np.random.default_rng(0), 9)).lanes
+    assert not careful_versions(assert_agree_at_all_sizes(guarded_by_numpy, make))
+    x = np.linspace(0.5, 2.0, 20).astype(dtype)
+    x[13] = np.inf
+    assert_agree(guarded_by_numpy, lambda: (x.copy(), np.full(20, -np.inf, dtype)))
+
+
+def test_a_numpy_function_that_warns_in_one_lane_warns_once():
+    def logs(x, out):
+        for i in range(x.shape[0]):
+            out[i] = 1.0 / x[i] + np.log(x[i])
+
+    for value in (0.0, -1.0, math.nan):
+        x = np.linspace(0.5, 2.0, 40)
+        x[17] = value
+        assert_agree(logs, lambda x=x: (x.copy(), np.zeros(40)))
 
 
 def test_a_fault_in_a_branch_that_runs_is_the_originals():
