@@ -12,7 +12,8 @@ floating-point flags that other lanes raise are found out by the careful version
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -186,8 +187,8 @@ class Gang:
         around, conditions = self.active, [self.read(r, node.cond) for r in self.registers]
         given: list[list[list[Any]]] = []
         for items, wanted in ((node.then, conditions), (node.orelse, [~each for each in conditions])):
-            self.active = [each.value if mask is None else self.b.and_(mask, each.value)
-                           for mask, each in zip(around, wanted, strict=True)]
+            self.active = around
+            self.active = self._masks(wanted)
             given.append(self._guarded(items, node.results) if _is_guarded(items) else self._arm(items, node.results))
         self.active = around
         for result, yes, no in zip(node.results, *given, strict=True):
@@ -333,6 +334,25 @@ class Gang:
         self.b.store(count, turns)
         self.b.cbranch(self.b.icmp_unsigned(">", count, i64(PATIENCE)), self.code.waited, go)
         self.b.position_at_end(go)
+
+    @contextmanager
+    def under(self, conditions: Sequence[tuple[Value, bool]]) -> Iterator[None]:
+        """What is written inside is for lanes in which these hold."""
+        around = self.active
+        for condition, holds in conditions:
+            met = [self.read(r, condition) for r in self.registers]
+            self.active = self._masks([each if holds else ~each for each in met])
+        yield
+        self.active = around
+
+    def _masks(self, conditions: Sequence[Lane]) -> list[Any]:
+        return [each.value if mask is None else self.b.and_(mask, each.value)
+                for mask, each in zip(self.active, conditions, strict=True)]
+
+    def choose(self, result: Value, condition: Value, yes: Value, no: Value) -> None:
+        """One of two numbers, in each lane."""
+        for r in self.registers:
+            self.sets[r][result] = self.e.select(*[self.read(r, value) for value in (condition, yes, no)])
 
     # --- operations
     def op(self, op: Op) -> None:

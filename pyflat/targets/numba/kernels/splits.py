@@ -6,10 +6,11 @@
                                                   for k in range(count): total += e[k]
                                                   i += count
 
-Lanes take what every iteration surely computes out of numbers that no iteration changes, where that is a function, a
-root or a division: LLVM computes a function one by one, and makes no vectors of a loop whose iterations meet. Faults
-and warnings are the same, since all lanes are iterations that run: which of them is first does not matter, for the
-original runs then. A loop that is left before its end is none of these, nor one with another loop in it.
+Lanes take what iterations compute out of numbers that no iteration changes, where that is a function, a root or a
+division, also in a branch, whose condition is computed first: LLVM computes a function one by one, and makes no vectors
+of a loop whose iterations meet. Faults and warnings are the same, since all lanes are iterations that run: which of them
+is first does not matter, for the original runs then. A loop that is left before its end is none of these, nor one with
+another loop in it.
 """
 
 from __future__ import annotations
@@ -40,11 +41,25 @@ _SLOW = frozenset({"sqrt", "np_sqrt", "divide", "truediv"})
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """A number of lanes: an operation, or a choice that an `if` makes; and the conditions under which it is made."""
+
+    of: tuple[Value, ...]
+    under: tuple[tuple[Value, bool], ...]
+
+    @property
+    def needed(self) -> set[Value]:
+        return {*self.of, *[condition for condition, _ in self.under]}
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
-    """A loop, what of it is lanes in their order, and which of these numbers the rest takes."""
+    """A loop, what of it is lanes in their order, what of that the rest does not compute again, and which of these
+    numbers it takes."""
 
     plan: LanePlan
-    lanes: Sequence[Op]
+    lanes: Mapping[Value, Step]
+    made: set[Op]
     taken: Sequence[Op]
 
 
@@ -68,66 +83,88 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], 
     if any(isinstance(item, Region) or isinstance(item, Block) and isinstance(item.end, Exit) for item in walk(rest)):
         return None
     possible = _possible(loop, counted, memories)
-    functions = [op for op in possible if is_function(op)]
-    slow = functions or [op for op in possible if op.opcode in _SLOW]
+    ops = [op for op in possible if isinstance(op, Op)]
+    functions = [op for op in ops if is_function(op)]
+    slow = functions or [op for op in ops if op.opcode in _SLOW]
     if not slow or not functions and is_alone_parallel(loop, counted, around):
         return None
-    lanes = _needed(possible, slow)
-    taken = _taken(rest, lanes)
+    made = _made(possible, slow)
+    lanes = _needed(possible, made)
+    taken = _taken(rest, made)
     if len(taken) > MOST_BUFFERS:
         return None
     varying: set[Value] = {counted.iv}
-    for op in lanes:
-        varying |= {op} if any(arg in varying for arg in op.args) else set()
-    indices = frozenset(op for op in lanes if op.opcode == "index")
-    return Split(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, taken)
+    for value, step in lanes.items():
+        varying |= {value} if any(arg in varying for arg in step.of) else set()
+    indices = frozenset(op for op in lanes if isinstance(op, Op) and op.opcode == "index")
+    return Split(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, made, taken)
 
 
-def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Op, None]:
-    """What every iteration computes, without what another one has left, in order."""
+def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Value, Step]:
+    """What iterations compute without what another one has left, in order."""
     if any(op.opcode == "routine" for op in all_ops(loop.body)):  # NumPy's work is not moved
         return {}
     written = {memories[op.attr("array")] for op in all_ops(loop.body) if op.opcode == "store"}
-    found: dict[Op, None] = {}
+    found: dict[Value, Step] = {}
     inside: set[Value] = {*all_ops(loop.body), *loop.params}
     inside |= {result for item in walk(loop.body) if not isinstance(item, Block) for result in item.results}
 
     def known(value: Value) -> bool:
         return value is counted.iv or value in found or value not in inside
 
-    for item in loop.body[2:]:
-        for op in item.ops if isinstance(item, Block) else ():
-            if op.opcode == "load":
-                fits = memories[op.attr("array")] not in written and all(map(known, op.args[1:]))
-            else:
-                fits = op.kind is not MEMORY and op.opcode != "store" and is_possible(op) and all(map(known, op.args))
-            if fits:
-                found[op] = None
+    def search(items: Sequence[Item], under: tuple[tuple[Value, bool], ...]) -> None:
+        for item in items:
+            if isinstance(item, If) and known(item.cond):
+                search(item.then, (*under, (item.cond, True)))
+                search(item.orelse, (*under, (item.cond, False)))
+                for result, *ways in zip(item.results, *map(_yielded, (item.then, item.orelse)), strict=True):
+                    if result.kind is not MEMORY and all(map(known, ways)):
+                        found[result] = Step((item.cond, *ways), under)
+            for op in item.ops if isinstance(item, Block) else ():
+                if op.opcode == "load":
+                    fits = memories[op.attr("array")] not in written and all(map(known, op.args[1:]))
+                else:
+                    fits = op.kind is not MEMORY and op.opcode != "store" and is_possible(op) and all(map(known, op.args))
+                if fits:
+                    found[op] = Step(op.args[op.opcode == "load":], under)
+
+    search(loop.body[2:], ())
     return found
 
 
-def _needed(possible: Mapping[Op, None], slow: Sequence[Op]) -> list[Op]:
-    """The slow operations, what is made of them alone, and what all of these need."""
-    wanted = set(slow)
-    for op in possible:
-        if any(arg in wanted for arg in op.args):
-            wanted.add(op)
-    for op in reversed(list(possible)):
-        if op in wanted:
-            wanted |= {arg for arg in op.args if isinstance(arg, Op) and arg in possible}
-    return [op for op in possible if op in wanted]
+def _yielded(items: Sequence[Item]) -> Sequence[Value]:
+    end = items[-1].end if isinstance(items[-1], Block) else None
+    return end.values if end is not None else ()
 
 
-def _taken(rest: Sequence[Item], lanes: Sequence[Op]) -> list[Op]:
+def _made(possible: Mapping[Value, Step], slow: Sequence[Op]) -> set[Op]:
+    """The slow operations, and what is made of them alone."""
+    found: set[Value] = set(slow)
+    for value, step in possible.items():
+        if any(arg in found for arg in step.of):
+            found.add(value)
+    return {op for op in found if isinstance(op, Op)}
+
+
+def _needed(possible: Mapping[Value, Step], made: set[Op]) -> dict[Value, Step]:
+    """These, and what they need."""
+    wanted: set[Value] = set(made)
+    for value, step in reversed(possible.items()):
+        if value in wanted:
+            wanted |= {arg for arg in step.needed if arg in possible}
+    return {value: step for value, step in possible.items() if value in wanted}
+
+
+def _taken(rest: Sequence[Item], made: set[Op]) -> list[Op]:
     """Numbers of lanes that something else reads."""
-    own = set(lanes)
-    read = {arg for op in all_ops(list(rest)) if op not in own for arg in op.args}
+    ops = list(all_ops(list(rest)))
+    read = {arg for op in ops if op not in made for arg in op.args}
     for item in walk(list(rest)):
         if isinstance(item, Block):
             read |= set(item.end.values) if item.end is not None else set()
         elif isinstance(item, If):
             read.add(item.cond)
-    return [op for op in lanes if op in read]
+    return [op for op in ops if op in made and op in read]
 
 
 def write_split(code: KernelCode, split: Split, after: Target) -> None:
@@ -168,8 +205,12 @@ def _run_lanes(code: KernelCode, split: Split, buffers: Mapping[Op, Any], regist
     """The lanes of a turn; `upper`: they may be fewer."""
     gang = Gang(code, split.plan, registers)
     gang.start(first, upper)
-    for op in split.lanes:
-        gang.op(op)
+    for value, step in split.lanes.items():
+        with gang.under(step.under):
+            if isinstance(value, Op):
+                gang.op(value)
+            else:
+                gang.choose(value, *step.of)
     for op, buffer in buffers.items():
         gang.put(op, buffer)
 
@@ -190,9 +231,9 @@ def _in_order(code: KernelCode, split: Split, state: Sequence[Param], buffers: M
         type_ = _stored(code, op)
         value = b.load(element_at(b, buffer, k, type_), typ=type_)
         code.values[op] = Lane(code.e, op.kind, b.icmp_unsigned("!=", value, i64(0)) if op.kind is BOOL else value)
-    code.done |= set(split.lanes)
+    code.done |= split.made
     values = code.items(loop.body[2:])
-    code.done -= set(split.lanes)
+    code.done -= split.made
     assert values is not None
     following = Param(INT)
     code.values[following] = Lane(code.e, INT, b.add(k, i64(1), flags=["nsw"]))
