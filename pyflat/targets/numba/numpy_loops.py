@@ -55,6 +55,11 @@ class _Loop:
         self.e.symbols.add_loop(name, *which, address)
         return self.builder.module.globals.get(name) or declare(self.builder.module)
 
+    @property
+    def filler(self) -> Any:
+        """A number of all lanes of which no arithmetic raises a flag."""
+        return self.e.splat(ir.Constant(self.kind, 1.0))
+
     def call(self, operands: Sequence[Any], strides: Sequence[int], result: ir.Type, count: Any) -> Any:
         """Run the loop on operands in memory; gives where the result is. There is room around it: NumPy 2.0 takes
         arrays that touch to overlap, and computes its own functions one by one then, with other bits."""
@@ -101,7 +106,7 @@ class _Loop:
         return self.builder.load(result, typ=type_)
 
     def packed(self, mask: Any, *operands: Any) -> Any:
-        """For the lanes of a mask, next to each other."""
+        """For the lanes of a mask, next to each other; others get 1.0."""
         e, builder, bits = self.e, self.builder, self.e.bits_of(mask)
         places, strides = self._stored(operands), self._strides(operands)
         with set_lanes(builder, bits) as lane:
@@ -111,7 +116,7 @@ class _Loop:
                     self._copy(place, lane, place, rank)
         type_ = e.widened(self.kind)
         result = self.call(places, strides, type_, e.llvm("llvm.ctpop.i64", I64, bits))
-        spread = e.place("lanes of a loop", type_)
+        spread = e.stored("lanes of a loop", self.filler)
         with set_lanes(builder, bits) as lane:
             self._copy(result, self._rank(bits, lane), spread, lane)
         return builder.load(spread, typ=type_)
@@ -195,8 +200,7 @@ def _lanes(e: Emitter, made: _Loop, values: Sequence[Any], *same: Any) -> Any:
     running = e.llvm("llvm.ctpop.i64", I64, e.bits_of(e.active))
     with builder.if_else(builder.icmp_unsigned(">=", running, i64(e.width // 2))) as (many, few):
         with many:
-            filler = e.splat(ir.Constant(made.kind, 1.0))
-            builder.store(made.block(*[builder.select(e.active, x, filler) for x in values], *same), result)
+            builder.store(made.block(*[builder.select(e.active, x, made.filler) for x in values], *same), result)
         with few:
             builder.store(made.packed(e.active, *values, *same), result)
     return builder.load(result, typ=type_)
