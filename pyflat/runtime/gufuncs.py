@@ -31,8 +31,8 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.kernels import warnings_are_wanted
 from pyflat.runtime.settings import Options, Settings
+from pyflat.runtime.shown_warnings import warnings_are_wanted
 from pyflat.runtime.signatures import Signature, parsed
 from pyflat.targets import target as targets
 

@@ -20,11 +20,12 @@ from pyflat.errors import InternalError
 from pyflat.frontend.callables import NOT_GIVEN, owner_of
 from pyflat.frontend.kernels.results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult, names
 from pyflat.ir.types import MEMORY
-from pyflat.runtime.kernels import Version, warnings_may_raise
+from pyflat.runtime.kernels import Version
 from pyflat.runtime.plan_conditions import OURS, Conditions
 from pyflat.runtime.plan_recipes import Recipe
 from pyflat.runtime.plan_text import MISS
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
+from pyflat.runtime.shown_warnings import warnings_may_raise
 
 if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller

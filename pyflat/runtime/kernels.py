@@ -14,7 +14,6 @@ import os
 import re
 import time
 import types
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,11 +39,13 @@ from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.kernel_rivals import Rival
 from pyflat.runtime.saved_arrays import SavedArrays, put_back
+from pyflat.runtime.shown_warnings import ShownWarnings, warnings_are_wanted, warnings_may_raise
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
+    from pyflat.frontend.kernels.results import Outcome
     from pyflat.ir.nodes import Loop
     from pyflat.runtime.settings import Options, Settings
 
@@ -76,15 +77,14 @@ class Roles(dict[str, str]):
 
 class RunnableKernel(Protocol):
     """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
-    index that is outside; `in_steps`: a loop that Python runs, and of how many loops the iterations run at
-    once. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one has to say."""
+    index that is outside; `in_steps`: a loop that Python runs, and of how many loops the iterations run at once.
+    Without `careful` a warning is a guess, and without `watch` there are none; `ends`: one may end the original."""
 
     in_order: bool
     in_steps: tuple[Loop | None, int]
 
     def version(self, _: bool, /) -> Any: ...
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool
-            ) -> tuple[str, list[Any], dict[str, Any]]: ...
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, ends: bool) -> Outcome: ...
     def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
                ) -> Callable[..., Any] | None: ...
 
@@ -95,6 +95,7 @@ class Version:
     compiled: RunnableKernel
     say: Callable[[str], None]
     saved: SavedArrays = field(default_factory=SavedArrays)
+    shown: ShownWarnings = field(default_factory=ShownWarnings)
     runs: int = 0
     """That met nothing."""
 
@@ -115,33 +116,6 @@ class Version:
     def depends_on_filters(self) -> bool:
         """Whether that depends on what becomes of warnings."""
         return self._undone[0] != self._undone[1]
-
-
-def warnings_may_raise(errors: Mapping[str, Any]) -> bool:
-    """Whether a warning of NumPy's may end what runs, in this error state and with the filters of now."""
-    if any(how not in ("ignore", "warn") for how in errors.values()):
-        return True
-    if warnings.showwarning is not getattr(warnings, "_showwarning_orig", None):
-        return True
-    for action, message, category, module, line in warnings.filters:
-        if issubclass(RuntimeWarning, category):
-            if action == "error":
-                return True
-            if message is None and module is None and not line:
-                return False  # no filter behind it is asked
-    return bool(getattr(warnings, "defaultaction", "") == "error")
-
-
-def warnings_are_wanted(errors: Mapping[str, Any]) -> bool:
-    """Whether a warning of NumPy's is anything to anyone, in this error state and with the filters of now."""
-    if not any(how not in ("ignore", "warn") for how in errors.values()):
-        for action, message, category, module, line in warnings.filters:
-            if issubclass(RuntimeWarning, category):
-                if action != "ignore":
-                    break
-                if message is None and module is None and not line:
-                    return False
-    return any(how != "ignore" for how in errors.values())
 
 
 Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
@@ -397,32 +371,35 @@ class Kernels:
         if version.runs and version.rival.makes(given):
             self._count(0, 1, 0)
             return version.rival.call(original, given)
-        kept = version.saved.save(arguments, version.undone(
-            strict=version.depends_on_filters and warnings_may_raise(errors)))
+        ends = warnings_may_raise(errors)
+        kept = version.saved.save(arguments, version.undone(strict=version.depends_on_filters and ends))
         watch, start = warnings_are_wanted(errors), time.perf_counter()
-        careful = not ways.KERNEL_WATCH.first(True)
-        state, numbers, made = version.compiled.run(arguments, careful=careful, watch=watch)
-        if state == "done":
+        careful = version.shown.expected or not ways.KERNEL_WATCH.first(True)
+        found = version.compiled.run(arguments, careful=careful, watch=watch, ends=ends)
+        if found.state == "done":
+            version.shown.expected = False
             version.runs += 1
             seconds = time.perf_counter() - start
             first = version.runs < 2  # which has compiled
             if not first and not version.rival.is_open(given, seconds) and learn is not None and not careful:
                 learn(version, given, seconds, watch)
-        elif state in ("warning", "unclear"):
+        elif not careful and found.state in ("warning", "unclear"):
             put_back(arguments, kept)
             ways.note(ways.KERNEL_WATCH.name, "careful")
-            state, numbers, made = version.compiled.run(arguments, careful=True, watch=watch)
-        self._count(0, int(state != "done"), 0)
-        if state != "done":
+            found = version.compiled.run(arguments, careful=True, watch=watch, ends=ends)
+        done = found.state == "done" or found.state == "warning" and version.shown.has(found.warnings, errors)
+        self._count(0, int(not done), 0)
+        if not done:
             put_back(given, kept)
         version.saved.release(kept)
-        if state != "done":
+        if not done:
             log.info("%s meets an exception or a warning: the original runs on the same arrays", self.parameters.name)
-            return version.rival.replay(original, state)
+            with version.shown.showing(found.warnings, errors):
+                return version.rival.replay(original, found.state)
         for name in kernel.written:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
-        return _result(kernel.result, iter(numbers), {**given, **in_order(made, kernel.models, given)})
+        return _result(kernel.result, iter(found.numbers), {**given, **in_order(found.made, kernel.models, given)})
 
 
 def _require_order(kernel: Kernel, given: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ things is returned where paths differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -32,6 +32,19 @@ from pyflat.frontend.state.widths import PYTHON, Widths
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FALSE, FAULT, Exit, Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run of a compiled kernel has ended: "done", "fault", "warning", or "unclear", where the careful version has
+    to say; the numbers of the result; the arrays made, None for one that is not; which of the warnings that there may
+    be there were, where that is known."""
+
+    state: str
+    numbers: list[Any] = field(default_factory=list)
+    made: dict[str, Any] = field(default_factory=dict)
+    warnings: frozenset[int] = frozenset()
+
 
 ZEROS: dict[Kind, Value] = {BOOL: FALSE, INT: const(0), FLOAT: const(0.0)}
 """What leaves are that have no meaning on a path."""

@@ -1,11 +1,12 @@
 """The structured IR of a kernel as LLVM's IR: its nodes are branches and phis, its memory loads and stores.
 
-    i64 kernel(i64 context, i64* arguments, i64* results)
+    i64 kernel(i64 ends, i64* arguments, i64* results)
 
-`arguments` are slots of 8 bytes: of an array its address, the length of each axis and, unless it is contiguous, the
-stride of each axis in bytes; of a number the number. `results` are the numbers of the result, then the addresses of the
-arrays that are returned. The function returns what has happened: 0, or a sum of FAULT and WARNING, after which results
-and written arrays mean nothing.
+`ends` is 1 where a warning may end what runs, else 0. `arguments` are slots of 8 bytes: of an array its address, the
+length of each axis and, unless it is contiguous, the stride of each axis in bytes; of a number the number. `results`
+are the numbers of the result, then the addresses of the arrays that are returned. The function returns what has
+happened: 0, or a sum of FAULT and WARNING, after which results and written arrays mean nothing, but that the careful
+version goes on after warnings, and flags behind its results say which.
 
 An index that is outside leaves at once. Other faults are remembered and looked at where the function ends, so that they
 do not stand in the way of vectors. The indices of a loop nest are tested before it (`boxes`): the nest is there twice,
@@ -153,7 +154,7 @@ class KernelCode(KernelOperations):
             if place.slots:
                 b.store(b.load(place.pointer, typ=POINTER), slot(self.builder, self.results, number, None))
                 number += 1
-        self._write_kept(number)
+        self._write_met(self._write_kept(number))
         flags = b.zext(b.load(self.faulted, typ=I1), I64)
         for flag, bit in ((self.warned, WARNED), (self.wrapped, WRAPPED)):
             flags = b.or_(flags, b.select(b.load(flag, typ=I1), i64(bit), i64(0)))

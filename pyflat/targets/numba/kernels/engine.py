@@ -13,7 +13,7 @@ import numpy as np
 
 from pyflat.frontend.callables import NOT_GIVEN
 from pyflat.frontend.kernels import Kernel
-from pyflat.frontend.kernels.results import names
+from pyflat.frontend.kernels.results import Outcome, names
 from pyflat.functions import libm
 from pyflat.functions.locks import translating
 from pyflat.ir.loops import all_ops
@@ -77,8 +77,8 @@ class _Code:
         self.machine: MachineCode = compile_ir(text, ENTRY, code.symbols, processor(), (code.symbols,),
                                                passes=Passes.ALL if careful else Passes.VECTORS)
         self.call = _PROTOTYPE(self.machine.address)
-        self.kept = sum(code.kept)
-        """Numbers behind the results that mean nothing."""
+        self.kept, self.met = sum(code.kept), len(code.met)
+        """Numbers behind the results: some that mean nothing, and a flag for each warning."""
         self.sites = [(op.attr("dtype"), len(op.args) - 1) if op.opcode == "alloc" else None for op in code.sites]
         self.calls = "PyObject_Vectorcall" in code.symbols
 
@@ -124,24 +124,25 @@ class NumbaKernel:
                 self._versions[careful] = _Code(self.kernel, self.layouts, self.returned, careful=careful)
             return self._versions[careful]
 
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault", "warning" or "unclear"; the numbers; the arrays made, None for one that is not. Without
-        `careful` a warning is a guess. Without `watch` there are none."""
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, ends: bool = False) -> Outcome:
+        """Without `careful` a warning is a guess. Without `watch` there are none; `ends`: one may end the original."""
         code = self.version(careful)
         block = self._block(arguments)
-        results = np.zeros(len(self.kinds) + len(self.returned) + code.kept + 1, np.int64)
+        first = len(self.kinds) + len(self.returned)
+        results = np.zeros(first + code.kept + code.met + 1, np.int64)
         watched, (clear, test) = _watched(), _flags()
         with _under_way(code.sites, watch, code.calls) as met:
             clear(libm.WATCHED)
-            status = code.call(0, block.ctypes.data, results.ctypes.data)
+            status = code.call(int(ends), block.ctypes.data, results.ctypes.data)
             raised = test(libm.WATCHED)
         if status & FAULTED:
-            return "unclear" if status & WAITED else "fault", [], {}
-        if watch and (status & watched or raised and not careful):
-            return "warning", [], {}
-        addresses = results[len(self.kinds):][:len(self.returned)].tolist()
-        return "done", self._numbers(results), {
-            name: met.made.get(address) for name, address in zip(self.returned, addresses, strict=False)}
+            return Outcome("unclear" if status & WAITED else "fault")
+        if watch and raised and not careful:
+            return Outcome("warning")
+        addresses = results[len(self.kinds):first].tolist()
+        made = {name: met.made.get(address) for name, address in zip(self.returned, addresses, strict=True)}
+        warnings = frozenset(np.flatnonzero(results[first + code.kept:]).tolist())
+        return Outcome("warning" if watch and status & watched else "done", self._numbers(results), made, warnings)
 
     def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
                ) -> Callable[..., Any] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 import numpy as np
@@ -124,6 +126,8 @@ class KernelOperations:
         """Of tests the truth, and one of which LLVM does not know that it is the same."""
         self.around: list[tuple[set[Value], Any]] = []
         """The loops around what is written, from outside: what each defines, and the block before it."""
+        self.met: list[Any] = []
+        """For each warning that there may be, whether there is."""
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
 
@@ -194,7 +198,7 @@ class KernelOperations:
         if op in self.modest:
             return
         self.note(self.faulted, self._fault(op))
-        self.note(self.wrapped, wraps(self.e, op, args))
+        self._note_warning(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
         if not may_warn(op.opcode, op.kind) or op.args[0].kind is not FLOAT:
@@ -312,24 +316,40 @@ class KernelOperations:
         sum_ = b.add(b.load(self.kept[width], typ=type_), b.bitcast(lane.value, type_))
         b.store(sum_, self.kept[width])
 
-    def _write_kept(self, number: int) -> None:
+    def _write_kept(self, number: int) -> int:
+        """The number of the next word."""
         for width, place in self.kept.items():
             type_ = I64 if width == 1 else ir.VectorType(I64, width)
             kept = self.builder.load(place, typ=type_)
             self.builder.store(kept, slot(self.builder, self.results, number, None), align=8)
             number += width
+        return number
 
     def _watch(self, op: Op, args: list[Lane]) -> None:
-        """NumPy warns where finite operands give an infinity, and numbers give nan."""
+        """NumPy warns where finite operands give an infinity, and numbers give nan; of an infinity that a zero makes it
+        says something else."""
         value = self.lane(op)
         finite = abs(value).compare("<", float("inf"))
         given = [abs(arg).compare("<", float("inf")) for arg in args if arg.kind is FLOAT]
         numbers = [arg.compare("==", arg) for arg in args if arg.kind is FLOAT]
-        all_finite, all_numbers = given[0], numbers[0]
-        for more, number in zip(given[1:], numbers[1:], strict=True):
-            all_finite, all_numbers = all_finite & more, all_numbers & number
-        bad = (~finite & all_finite) | (value.compare("!=", value) & all_numbers)
-        self.note(self.warned, bad.value)
+        zeros = [arg.compare("==", 0.0) for arg in args if arg.kind is FLOAT]
+        infinite, zero = reduce(and_, given, ~finite), reduce(or_, zeros)
+        for warning in (infinite & zero, infinite & ~zero, reduce(and_, numbers, value.compare("!=", value))):
+            self._note_warning(self.warned, warning.value)
+
+    def _note_warning(self, flag: Any, condition: Any) -> None:
+        """Each place and each text of a warning has a flag of its own, too, where warnings are certain."""
+        self.note(flag, condition)
+        if self.careful and condition is not None:
+            self.met.append(stack(self.builder, I1))
+            with self.builder.goto_entry_block():
+                self.builder.store(ir.Constant(I1, 0), self.met[-1])
+            self.note(self.met[-1], condition)
+
+    def _write_met(self, number: int) -> None:
+        for k, flag in enumerate(self.met):
+            met = self.builder.zext(self.builder.load(flag, typ=I1), I64)
+            self.builder.store(met, slot(self.builder, self.results, number + k, None))
 
     # --- memory
     def _index(self, op: Op) -> Lane:
@@ -424,8 +444,9 @@ class KernelOperations:
     def leave_after_fault(self) -> None:
         """At the head of a loop: what a fault has left may keep it running for ever. So may what a warning has left,
         where that ends the original."""
-        met = self.builder.load(self.faulted, typ=I1)
-        self.leave_if(self.builder.or_(met, self.builder.load(self.warned, typ=I1)) if self.careful else met)
+        b, met = self.builder, self.builder.load(self.faulted, typ=I1)
+        ends = b.and_(b.load(self.warned, typ=I1), b.trunc(self.context, I1))
+        self.leave_if(b.or_(met, ends) if self.careful else met)
 
     def leave_if(self, failed: Any) -> None:
         """A run that has met a fault ends."""

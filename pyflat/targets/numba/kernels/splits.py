@@ -8,8 +8,8 @@
 
 Lanes take what iterations compute out of numbers that no iteration changes, where that is a function, a root or a
 division, also in a branch, whose condition is computed first: LLVM computes a function one by one, and makes no vectors
-of a loop whose iterations meet. Faults and warnings are the same, since all lanes are iterations that run: which of them
-is first does not matter, for the original runs then. A loop that is left before its end is none of these, nor one with
+of a loop whose iterations meet. Faults and warnings are the same, since all lanes are iterations that run: which one is
+first does not matter, for the original runs then. A loop that is left before its end is none of these, nor one with
 another loop in it.
 """
 
@@ -124,7 +124,8 @@ def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> d
                 if op.opcode == "load":
                     fits = memories[op.attr("array")] not in written and all(map(known, op.args[1:]))
                 else:
-                    fits = op.kind is not MEMORY and op.opcode != "store" and is_possible(op) and all(map(known, op.args))
+                    numbers = op.kind is not MEMORY and op.opcode != "store" and is_possible(op)
+                    fits = numbers and all(map(known, op.args))
                 if fits:
                     found[op] = Step(op.args[op.opcode == "load":], under)
 
@@ -149,7 +150,7 @@ def _made(possible: Mapping[Value, Step], slow: Sequence[Op]) -> set[Op]:
 def _needed(possible: Mapping[Value, Step], made: set[Op]) -> dict[Value, Step]:
     """These, and what they need."""
     wanted: set[Value] = set(made)
-    for value, step in reversed(possible.items()):
+    for value, step in reversed(list(possible.items())):
         if value in wanted:
             wanted |= {arg for arg in step.needed if arg in possible}
     return {value: step for value, step in possible.items() if value in wanted}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.frontend.kernels import Kernel
+from pyflat.frontend.kernels.results import Outcome
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import translating
@@ -66,19 +67,18 @@ class NumpyKernel:
         text = writer.text().rstrip("\n").split("\n")
         return text[:len(text) - len(writer.lines)] + writer.lines
 
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool) -> tuple[str, list[Any], dict[str, Any]]:
-        """"done", "fault", "warning" or "unclear"; the numbers; the arrays made, None for one that is not."""
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, ends: bool = False) -> Outcome:
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
         try:
             with np.errstate(**_errors(watch=watch)):
                 result = self.version(not careful)[0](*given)
         except array_lanes.Wraps:
-            return "unclear", [], {}
+            return Outcome("unclear")
         except array_lanes.Warned:
-            return "warning", [], {}
+            return Outcome("warning")
         except _FAULTS:
-            return "fault", [], {}
-        return "done", *self._taken_apart(result)
+            return Outcome("fault")
+        return Outcome("done", *self._taken_apart(result))
 
     def _taken_apart(self, result: Any) -> tuple[list[Any], dict[str, Any]]:
         """The numbers and the arrays among what the function has returned."""

@@ -1,0 +1,130 @@
+"""Calls that warn again of what Python has shown: the kernel's result, without the original."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pyflat
+
+
+def ratios(a, b, out):
+    for i in range(a.shape[0]):
+        out[i] = (a[i] - b[i]) / (a[i] + b[i])
+    return out[0] * 2.0
+
+
+def until_large(a):
+    n = 0
+    x = a[0]
+    while not x > a[1]:
+        x = x * x
+        n += 1
+    return n
+
+
+@pytest.fixture
+def shown_once():
+    with warnings.catch_warnings(record=True) as found:
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        warnings.simplefilter("default", RuntimeWarning)
+        yield found
+
+
+def arguments(*zeros):
+    """Elements that are 0 / 0 at even places, and 2 / 0 at odd ones."""
+    a, b = np.linspace(1.0, 2.0, 20), np.linspace(2.0, 3.0, 20)
+    for at in zeros:
+        a[at], b[at] = at % 2, -(at % 2)
+    return a, b, np.zeros(20)
+
+
+def called(function, given):
+    """The result and the bits written."""
+    return repr(function(*given)), given[-1].tobytes()
+
+
+def replays(twin):
+    return twin.stats.replayed
+
+
+def agrees(twin, *zeros):
+    return called(twin, arguments(*zeros)) == called(ratios, arguments(*zeros))
+
+
+def test_the_original_runs_once_for_each_warning(shown_once):
+    twin = pyflat.twin(ratios, target="numba")
+    assert agrees(twin)
+    assert [str(each.message) for each in shown_once] == []
+    for zeros, count in [((4,), 1), ((4,), 1), ((6, 8), 1), ((3,), 2), ((3, 4), 2), ((), 2), ((5, 16), 2)]:
+        assert agrees(twin, *zeros)
+        assert replays(twin) == count, zeros
+    texts = [str(each.message) for each in shown_once]
+    assert len(texts) == len(set(texts)) == 2
+
+
+@pytest.mark.parametrize("change", [
+    lambda: warnings.simplefilter("always", RuntimeWarning),
+    lambda: warnings.filterwarnings("once", "divide by zero"),
+    lambda: warnings.simplefilter("default", PendingDeprecationWarning),
+])
+def test_changed_filters_ask_the_original_again(shown_once, change):
+    twin = pyflat.twin(ratios, target="numba")
+    assert agrees(twin, 3)
+    assert agrees(twin, 3)
+    assert replays(twin) == 1
+    change()
+    del shown_once[:]
+    assert agrees(twin, 3)
+    assert replays(twin) == 2
+    assert len(shown_once) in (1, 2)  # by the twin, and by the original where each is shown
+
+
+def test_a_block_that_catches_warnings_shows_them_again(shown_once):
+    twin = pyflat.twin(ratios, target="numba")
+    assert agrees(twin, 3, 4)
+    with warnings.catch_warnings():
+        pass
+    assert agrees(twin, 3, 4)
+    assert replays(twin) == 2
+
+
+def test_an_error_is_raised_each_time(shown_once):
+    twin = pyflat.twin(ratios, target="numba")
+    assert agrees(twin, 3)
+    warnings.simplefilter("error", RuntimeWarning)
+    for _ in range(2):
+        given, wanted = arguments(3), arguments(3)
+        with pytest.raises(RuntimeWarning):
+            twin(*given)
+        with pytest.raises(RuntimeWarning):
+            ratios(*wanted)
+        assert given[-1].tobytes() == wanted[-1].tobytes()
+
+
+@pytest.mark.parametrize("how", ["ignore", "raise", "print"])
+def test_other_error_states_have_warnings_of_their_own(shown_once, how, capsys):
+    twin = pyflat.twin(ratios, target="numba")
+    assert agrees(twin, 3)
+    with np.errstate(divide=how):
+        if how == "raise":
+            with pytest.raises(FloatingPointError):
+                twin(*arguments(3))
+        else:
+            assert agrees(twin, 3)
+            assert agrees(twin, 3)
+            assert capsys.readouterr().out.count("divide by zero") == (4 if how == "print" else 0)
+    assert agrees(twin, 3, 4)
+    assert {str(each.message)[:6] for each in shown_once} == {"divide", "invali"}
+
+
+def test_a_loop_that_a_warning_ends(shown_once):
+    """Without the exception it would run for ever."""
+    twin = pyflat.twin(until_large, target="numba")
+    assert twin(np.array([2.0, 100.0])) == 3
+    warnings.simplefilter("error", RuntimeWarning)
+    with pytest.raises(RuntimeWarning):
+        twin(np.array([1e200, np.nan]))
