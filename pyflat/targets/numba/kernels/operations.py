@@ -24,6 +24,7 @@ from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
+from pyflat.targets.numba.kernels.array_routines import Made
 from pyflat.targets.numba.kernels.frame import ENTRY, slot
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
 from pyflat.targets.numba.kernels.removable import removable
@@ -96,6 +97,8 @@ class KernelOperations:
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
         self.leaders = leaders(kernel.function.body)
+        self.made: dict[Op, Made] = {}
+        """Routines that are loops here, by the first of their parts."""
         self.zero = self.builder.lshr(self.context, i64(63))
         """Which LLVM does not know to be zero."""
         joins = [item for item in walk(kernel.function.body) if not isinstance(item, Block)]
@@ -109,9 +112,7 @@ class KernelOperations:
         stores = [op for op in all_ops(kernel.function.body) if op.opcode == "store"]
         self.own_arrays = {*returned, *[op.attr("array") for op in stores]}
         """Arrays that are written or returned."""
-        self.faulted = stack(self.builder, I1)
-        self.warned = stack(self.builder, I1)
-        self.wrapped = stack(self.builder, I1)
+        self.faulted, self.warned, self.wrapped = (stack(self.builder, I1) for _ in range(3))
         self.removable = set[Op]() if careful else removable(kernel.function)
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
@@ -300,12 +301,15 @@ class KernelOperations:
     def note_flags(self, *, clear: bool = False) -> None:
         """What the processor's flags say so far: some of NumPy's loops clear them."""
         if clear:
-            location = libm.library_symbol("feclearexcept")
-            self.e.call("feclearexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
+            self.clear_flags()
             return
         location = libm.library_symbol("fetestexcept")
         raised = self.e.call("fetestexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
         self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))
+
+    def clear_flags(self) -> None:
+        location = libm.library_symbol("feclearexcept")
+        self.e.call("feclearexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
 
     def keep(self, lane: Lane) -> None:
         """A value that the kernel needs, whatever else becomes of it: its bits are added to what is given back."""

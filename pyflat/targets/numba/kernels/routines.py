@@ -23,8 +23,10 @@ from pyflat.ir.memory import Operand, operands_of, routine_function
 from pyflat.ir.nodes import Block, Const, Item, Op, walk
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.emitter import Lane
+from pyflat.targets.numba.kernels.array_routines import write_routine_of_vectors
 from pyflat.targets.numba.kernels.frame import slot
 from pyflat.targets.numba.kernels.reductions import function_of, write_reduction
+from pyflat.targets.numba.kernels.routine_calls import call_of
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, element_at, i64, stack
 from pyflat.targets.numba.python_objects import ALIGNED, DATA, SHAPE, WRITEABLE, address_of, call_python
 
@@ -41,10 +43,18 @@ def write_routine(code: KernelOperations, op: Op) -> Lane | None:
     found = function_of(op, dtypes)
     if found is not None:
         return write_reduction(code, op, found, parts, dtypes[0], lambda: _number(code, op, operands, parts))
-    if op.kind is not MEMORY:
-        return _number(code, op, operands, parts)
-    _make(code, op, operands, parts, [code.lane(extent).value for extent in extents])
-    return None
+
+    def otherwise() -> Lane | None:
+        if op.kind is not MEMORY:
+            return _number(code, op, operands, parts)
+        _make(code, op, operands, parts, [code.lane(extent).value for extent in extents])
+        return None
+
+    call = call_of(op, dtypes)
+    same = [each for each, leader in code.leaders.items() if leader is code.leaders.get(op)]
+    if call is None or any(each.kind is MEMORY and each.attr("array") in code.returned for each in [op, *same]):
+        return otherwise()
+    return write_routine_of_vectors(code, op, call, parts, dtypes, otherwise)
 
 
 def _array(code: KernelOperations, operand: Operand) -> list[Any]:
