@@ -263,11 +263,7 @@ class ArrayRoutine(Reducer):
         self.first, self.last = limits_of(self.call.options) or (0.0, 1.0)
         self.width = F64(self.last - self.first)
         step = b.fdiv(self.width, b.sitofp(self.bins, F64))
-        self.edges, differ = self.memory("edges", self.bins, F64), self.variable(known)
-        with counted(b, self.bins) as k:
-            edge = b.fadd(b.fmul(b.sitofp(k, F64), step), F64(self.first))
-            b.store(edge, self.at(self.edges, k, F64))
-        b.store(F64(self.last), self.at(self.edges, self.bins, F64))
+        self.edges, differ = self.spaced(F64(self.first), F64(self.last), step), self.variable(known)
         with counted(b, self.bins) as k:
             more = b.fcmp_ordered("<", *[self.read(self.edges, b.add(k, i64(j)), F64) for j in (0, 1)])
             b.store(b.and_(b.load(differ, typ=I1), more), differ)
@@ -289,6 +285,9 @@ class ArrayRoutine(Reducer):
                 b.store(b.add(self.read(counts, place), i64(1)), self.at(counts, place))
         return [Vector(counts, i64(8), bins), Vector(self.edges, i64(8), b.add(bins, i64(1)))]
 
+    def before_arange(self) -> None:
+        self.tests.append(self.b.icmp_unsigned("<", self.code.lane(self.op.args[0]).value, i64(_MOST)))
+
     def arange(self) -> list[Vector]:
         b, numbers = self.b, [array[0] for array in self.arrays]
         start = numbers[0] if len(numbers) > 1 else i64(0)
@@ -297,6 +296,26 @@ class ArrayRoutine(Reducer):
         with counted(b, count) as k:
             b.store(b.add(start, b.mul(k, step)), self.at(room, k))
         return [Vector(room, i64(8), count)]
+
+    def before_linspace(self) -> None:
+        b, (first, last, count) = self.b, [array[0] for array in self.arrays]
+        self.first, self.last = (b.sitofp(x, F64) if x.type is I64 else x for x in (first, last))
+        several = b.icmp_unsigned("<", b.sub(count, i64(2)), i64(_MOST))
+        self.bins = b.select(several, b.sub(count, i64(1)), i64(1))
+        self.width = b.fdiv(b.fsub(self.last, self.first), b.sitofp(self.bins, F64))
+        self.tests += [several, b.fcmp_ordered("!=", self.width, F64(0.0))]
+
+    def linspace(self) -> list[Vector]:
+        numbers = self.spaced(self.first, self.last, self.width)
+        return [Vector(numbers, i64(8), self.b.add(self.bins, i64(1)))]
+
+    def spaced(self, first: Any, last: Any, step: Any) -> Any:
+        """What np.linspace gives: so many numbers as there are bins, and the last one."""
+        b, room = self.b, self.memory("spaced", self.bins, F64)
+        with counted(b, self.bins) as k:
+            b.store(b.fadd(b.fmul(b.sitofp(k, F64), step), first), self.at(room, k, F64))
+        b.store(last, self.at(room, self.bins, F64))
+        return room
 
     def cumsum(self) -> list[Vector]:
         b, given = self.b, self.operand()

@@ -77,6 +77,11 @@ def _of_ints(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
                for each in call.operands) and not any(call.keys)
 
 
+def _linspace(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+    return len(dtypes) == 3 and op.attr("dtype") == "f8" and all(
+        not each.name and each.numbers[0].kind is not BOOL and each.dtype in ("", "f8", "i8") for each in call.operands)
+
+
 def _bincount(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
     kinds = {key: dtype for key, dtype in zip(call.keys, dtypes, strict=True) if key}
     weighted = call.keys[1:2] == [""] or "weights" in kinds
@@ -142,8 +147,9 @@ def _interpolated(row: Any, q: float) -> float:
 
 _ORDERED = ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4")
 FITS: dict[str, Callable[[Op, Call, Sequence[str]], bool]] = {
-    "arange": _of_ints, "bincount": _bincount, "histogram": _histogram, "searchsorted": _searchsorted,
-    "unique": _unique, "sort": _one(*_ORDERED), "nonzero": _one(*ELEMENTS), "flatnonzero": _one(*ELEMENTS),
+    "arange": _of_ints, "linspace": _linspace, "bincount": _bincount, "histogram": _histogram,
+    "searchsorted": _searchsorted, "unique": _unique, "sort": _one(*_ORDERED),
+    "nonzero": _one(*ELEMENTS), "flatnonzero": _one(*ELEMENTS),
     "cumsum": _one("f8", "f4", "i8"), "diff": _one("f8", "f4", "i8"), "quantile": _quantile, "percentile": _quantile,
     "chosen": lambda op, call, dtypes: op.kind is MEMORY and bool(dtypes[0]) and dtypes[1] == "b1",
 }

@@ -95,6 +95,7 @@ OF_ROWS = {
     "histogram": "np.histogram({}, 4, (0.0, 3.0))[0]", "edges": "np.histogram({}, 3, (-1.0, 2.5))[1]",
     "exp": "np.exp({})", "sign": "np.sign({})", "maximum": "np.maximum({0}, {0}[::-1])", "more": "np.maximum({}, 1)",
     "isnan": "np.isnan({})", "divide": "np.divide(1, {})", "abs": "np.abs({})", "weights": "np.bincount({}, w[:{}.size])",
+    "linspace": "np.linspace(0.0, {}.sum(), 7)", "spaced": "np.linspace(w[i], 5, {}.shape[0])",
     "arange": "np.arange({}.shape[0])", "steps": "np.arange(1, {}.shape[0], 3)", "down": "np.arange({}.shape[0], 0, -2)",
 }
 ROWS = """
