@@ -1,5 +1,5 @@
-"""NumPy's routines in the machine code of a kernel: NumPy's own loops where they do (`reductions`), else a call of
-Python with the GIL.
+"""NumPy's routines in the machine code of a kernel: NumPy's own loops (`reductions`) or ours (`array_routines`) where
+they do, else a call of Python with the GIL.
 
     made = function(array, number, ...)     arrays around the addresses, lengths and strides of the kernel
 
