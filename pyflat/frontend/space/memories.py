@@ -460,6 +460,8 @@ def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tu
 
 def _clamped(s: Evaluator, bound: Abstract, default: Abstract, low: Abstract, high: Abstract, extent: Abstract,
              node: cst.CSTNode) -> Abstract:
+    if isinstance(bound, GuardedUnion):
+        return s.split(bound, lambda v: _clamped(s, v, default, low, high, extent, node))
     if isinstance(bound, Static) and bound.value is None:
         return default
     if isinstance(bound, Unsigned):

@@ -28,9 +28,9 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.llvm import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
 from pyflat.targets.numba.symbols import loop_of
 
-_TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64}
+_TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64, "?": I8}
 """What a number of each of NumPy's letters is made of: one, or two for a complex one."""
-_BYTES = {"f": 4, "D": 16}
+_BYTES = {"f": 4, "D": 16, "?": 1}
 
 
 class _Loop:
@@ -65,10 +65,10 @@ class _Loop:
         arrays that touch to overlap, and computes its own functions one by one then, with other bits."""
         room = self.e.place("result of a loop", ir.ArrayType(result, 3))
         places = [*operands, element_at(self.builder, room, i64(1), result)]
-        self._run(places, [*map(i64, strides), i64(self.sizes[-1])], count)
+        self.run(places, [*map(i64, strides), i64(self.sizes[-1])], count)
         return places[-1]
 
-    def _run(self, places: Sequence[Any], strides: Sequence[Any], count: Any) -> None:
+    def run(self, places: Sequence[Any], strides: Sequence[Any], count: Any) -> None:
         e, builder = self.e, self.builder
         arguments = e.place("arguments of a loop", ir.ArrayType(POINTER, len(places)))
         numbers = e.place("numbers of a loop", ir.ArrayType(I64, len(places) + 1))
@@ -84,7 +84,7 @@ class _Loop:
         its first operand."""
         found = self.e.place("number of a reduction", self.kind)
         self.builder.store(start, found)
-        self._run([found, first, found], [i64(0), stride, i64(0)], count)
+        self.run([found, first, found], [i64(0), stride, i64(0)], count)
         return self.builder.load(found, typ=self.kind)
 
     def one(self, *numbers: Any, part: str = "", strides: bool = False) -> Any:
@@ -142,6 +142,14 @@ def reduced(e: Emitter, name: str, letter: str, start: Any, first: Any, stride: 
     """A reduction of elements in memory by one of NumPy's functions of two numbers."""
     made = _Loop(e, f"pyflat_numpy_{name}_{letter}", original("numpy", name), f"{letter * 2}->{letter}")
     return made.reduced(start, first, stride, count)
+
+
+def over_vectors(e: Emitter, name: str, loop: str, given: Sequence[Any], strides: Sequence[Any], result: Any,
+                 step: Any, count: Any) -> None:
+    """One of NumPy's functions of elements in memory, as it runs over vectors."""
+    stem = f"pyflat_numpy_{name}_{loop.replace('->', '_').replace('?', 'b')}"
+    made = _Loop(e, stem, original("numpy", name), loop)
+    made.run([*given, result], [*strides, step], count)
 
 
 def call_ufunc(e: Emitter, name: str, loop: str, part: str, *operands: Any) -> Any:

@@ -49,3 +49,16 @@ def test_quotients_of_float32_have_the_bits_of_numpy(target):
     twin(a, b, *found)
     assert all(one.tobytes() == other.tobytes() for one, other in zip(expected, found, strict=True))
     assert twin.stats.replayed == 0
+
+
+def window(a, start, width):
+    return a[start:min(start + 2**width, len(a)):1].sum()
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_the_bound_of_a_slice_may_be_an_int_or_a_float(target):
+    twin, a = pyflat.twin(window, target=target), np.arange(20.0)
+    for start, width in ((3, 2), (0, 0), (10, 6), (-4, 1)):
+        assert twin(a, start, width) == window(a, start, width)
+    with pytest.raises(TypeError, match="slice indices must be integers"):
+        twin(a, 3, -1)

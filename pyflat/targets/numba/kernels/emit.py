@@ -54,8 +54,8 @@ class KernelCode(KernelOperations):
     """Writes one version of a kernel. `careful`: every float operation is watched, so that warnings are certain."""
 
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str], *, careful: bool):
-        super().__init__(kernel, careful=careful)
-        self.layouts, self.returned = layouts, returned
+        super().__init__(kernel, returned, careful=careful)
+        self.layouts = layouts
         self.targets: dict[Label, Target] = {}
         self.again: Label | None = None
         """Of the innermost loop."""
@@ -373,12 +373,21 @@ class KernelCode(KernelOperations):
             self.leave_after_fault()
         outer = self.again, self.guard
         self.again, self.guard = loop.again, None
-        self.around.append((set(definitions(loop.body)) | set(loop.params), before))
+        self.around.append((_changing(loop), before))
         values = self.items(loop.body)
         self.around.pop()
         self.again, self.guard = outer
         if values is not None:
             self.jump(head, values)
+
+
+def _changing(loop: Loop) -> set[Value]:
+    """What a loop defines, without what all its iterations compute alike."""
+    found = {*definitions(loop.body), *loop.params}
+    for op in all_ops(loop.body):
+        if op.opcode != "alloc" and found.isdisjoint(op.args):
+            found.discard(op)
+    return found
 
 
 def early_loads(items: list[Item]) -> list[Op]:

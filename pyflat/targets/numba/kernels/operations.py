@@ -23,13 +23,14 @@ from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS
-from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
+from pyflat.targets.numba.kernels.array_routines import Made
 from pyflat.targets.numba.kernels.frame import ENTRY, slot
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
 from pyflat.targets.numba.kernels.removable import removable
-from pyflat.targets.numba.kernels.routines import write_routine
+from pyflat.targets.numba.kernels.routines import leaders, write_routine
 from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
@@ -81,8 +82,8 @@ class KernelOperations:
     returned: Sequence[str]
     """Arrays that may be."""
 
-    def __init__(self, kernel: Kernel, *, careful: bool):
-        self.kernel, self.careful = kernel, careful
+    def __init__(self, kernel: Kernel, returned: Sequence[str], *, careful: bool):
+        self.kernel, self.returned, self.careful = kernel, returned, careful
         self.module = ir.Module(ENTRY)
         self.symbols = Symbols()
         signature = ir.FunctionType(I64, [I64, POINTER, POINTER])
@@ -97,6 +98,9 @@ class KernelOperations:
         self.modest: set[Value] = small_ints(kernel.function, kernel.lengths())
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
+        self.leaders = leaders(kernel.function.body)
+        self.made: dict[Op, Made] = {}
+        """Routines that are loops here, by the first of their parts."""
         self.zero = self.builder.lshr(self.context, i64(63))
         """Which LLVM does not know to be zero."""
         joins = [item for item in walk(kernel.function.body) if not isinstance(item, Block)]
@@ -107,9 +111,10 @@ class KernelOperations:
         read = {groups[op.attr("array")] for op in all_ops(kernel.function.body) if op.opcode == "load"}
         self.read_back = {name for name, group in groups.items() if group in read}
         """Arrays that are read: LLVM may know what was stored there."""
-        self.faulted = stack(self.builder, I1)
-        self.warned = stack(self.builder, I1)
-        self.wrapped = stack(self.builder, I1)
+        stores = [op for op in all_ops(kernel.function.body) if op.opcode == "store"]
+        self.own_arrays = {*returned, *[op.attr("array") for op in stores]}
+        """Arrays that are written or returned."""
+        self.faulted, self.warned, self.wrapped = (stack(self.builder, I1) for _ in range(3))
         self.removable = set[Op]() if careful else removable(kernel.function)
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
@@ -125,7 +130,7 @@ class KernelOperations:
         self.hidden_tests: dict[Value, tuple[Lane, Lane]] = {}
         """Of tests the truth, and one of which LLVM does not know that it is the same."""
         self.around: list[tuple[set[Value], Any]] = []
-        """The loops around what is written, from outside: what each defines, and the block before it."""
+        """The loops around what is written, from outside: what changes in each, and the block before it."""
         self.met: list[Any] = []
         """For each warning that there may be, whether there is."""
         self.kept: dict[int, Any] = {}
@@ -177,7 +182,7 @@ class KernelOperations:
                 self._alloc(op)
                 self.values[op] = None
             case "routine":
-                self.values[op] = write_routine(self, op)
+                self.values[op] = self._once(op, lambda: write_routine(self, op))
             case _:
                 self._compute(op)
 
@@ -213,20 +218,22 @@ class KernelOperations:
             self.note_flags()
         return self.value_of(self.e, op, args)
 
-    def _once(self, op: Op, compute: Callable[[], Lane]) -> Lane:
+    def _once(self, op: Op, compute: Callable[[], Lane | None]) -> Lane | None:
         """An operation that is called, once for all iterations of the loops that it is the same in: at its place, since
-        it may warn."""
-        b = self.builder
+        it may warn. Not one that makes an array for each of them."""
+        b, array = self.builder, op.attr("array") if op.kind is MEMORY else ""
         start = next((before for own, before in self.around if own.isdisjoint(op.args)), None)
-        if start is None:
+        if start is None or array in self.own_arrays:
             return compute()
-        made, known = stack(b, I1), stack(b, self.e.scalars[op.kind])
+        made, known = stack(b, I1), None if array else stack(b, self.e.scalars[op.kind])
         with b.goto_block(start):
             b.store(ir.Constant(I1, 0), made)
         with b.if_then(b.not_(b.load(made, typ=I1)), likely=False):
-            b.store(compute().value, known)
+            found = compute()
+            if found is not None:
+                b.store(found.value, known)
             b.store(ir.Constant(I1, 1), made)
-        return Lane(self.e, op.kind, b.load(known, typ=self.e.scalars[op.kind]))
+        return None if known is None else Lane(self.e, op.kind, b.load(known, typ=self.e.scalars[op.kind]))
 
     def hidden_condition(self, value: Value) -> Lane:
         """The same truth, of which LLVM does not know behind a branch what it is."""
@@ -298,12 +305,15 @@ class KernelOperations:
     def note_flags(self, *, clear: bool = False) -> None:
         """What the processor's flags say so far: some of NumPy's loops clear them."""
         if clear:
-            location = libm.library_symbol("feclearexcept")
-            self.e.call("feclearexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
+            self.clear_flags()
             return
         location = libm.library_symbol("fetestexcept")
         raised = self.e.call("fetestexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
         self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))
+
+    def clear_flags(self) -> None:
+        location = libm.library_symbol("feclearexcept")
+        self.e.call("feclearexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
 
     def keep(self, lane: Lane) -> None:
         """A value that the kernel needs, whatever else becomes of it: its bits are added to what is given back."""

@@ -1,14 +1,16 @@
-"""NumPy's routines in the machine code of a kernel: NumPy's own loops where they do (`reductions`), else a call of
-Python with the GIL.
+"""NumPy's routines in the machine code of a kernel: NumPy's own loops (`reductions`) or ours (`array_routines`) where
+they do, else a call of Python with the GIL.
 
     made = function(array, number, ...)     arrays around the addresses, lengths and strides of the kernel
 
 The function is Python's: it gives a number, an array in C's order, or None where it has raised, or would have warned.
+Several parts of what it gives (`np.unique(x)`, `np.unique(x).shape[0]`) are one call.
 An array that is not returned is copied, so that the next one takes its place.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +20,13 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.ir.memory import Operand, operands_of, routine_function
-from pyflat.ir.nodes import Op
+from pyflat.ir.nodes import Block, Const, Item, Op, walk
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.emitter import Lane
+from pyflat.targets.numba.kernels.array_routines import write_routine_of_vectors
 from pyflat.targets.numba.kernels.frame import slot
 from pyflat.targets.numba.kernels.reductions import function_of, write_reduction
+from pyflat.targets.numba.kernels.routine_calls import call_of
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, element_at, i64, stack
 from pyflat.targets.numba.python_objects import ALIGNED, DATA, SHAPE, WRITEABLE, address_of, call_python
 
@@ -39,10 +43,18 @@ def write_routine(code: KernelOperations, op: Op) -> Lane | None:
     found = function_of(op, dtypes)
     if found is not None:
         return write_reduction(code, op, found, parts, dtypes[0], lambda: _number(code, op, operands, parts))
-    if op.kind is not MEMORY:
-        return _number(code, op, operands, parts)
-    _make(code, op, operands, parts, [code.lane(extent).value for extent in extents])
-    return None
+
+    def otherwise() -> Lane | None:
+        if op.kind is not MEMORY:
+            return _number(code, op, operands, parts)
+        _make(code, op, operands, parts, [code.lane(extent).value for extent in extents])
+        return None
+
+    call = call_of(op, dtypes)
+    same = [each for each, leader in code.leaders.items() if leader is code.leaders.get(op)]
+    if call is None or any(each.kind is MEMORY and each.attr("array") in code.returned for each in [op, *same]):
+        return otherwise()
+    return write_routine_of_vectors(code, op, call, parts, dtypes, otherwise)
 
 
 def _array(code: KernelOperations, operand: Operand) -> list[Any]:
@@ -114,6 +126,8 @@ def _called(code: KernelOperations, op: Op, operands: Sequence[Operand], parts: 
     """The call; `read` writes what is done with the object that it gives. The flags of the processor that it leaves are
     not the kernel's."""
     b, made = code.builder, stack(code.builder, POINTER)
+    if code.leaders.get(op, op) is not op:
+        operands, parts = [], []
     code.note_flags()
     held = _python(code, "PyGILState_Ensure")
     objects = [_object(code, operand, part) for operand, part in zip(operands, parts, strict=True)]
@@ -187,6 +201,8 @@ class Call:
 
     sites: Sequence[Any]
     made: dict[int, Any] = field(default_factory=dict)
+    asked: dict[Op, Any] = field(default_factory=dict)
+    """What the last call gave of which several parts are asked for."""
     errors: list[BaseException] = field(default_factory=list)
 
     def keep(self, array: Any) -> int:
@@ -204,18 +220,48 @@ THREAD = _Thread()
 """The calls under way in this thread, one inside the other."""
 
 
+def leaders(body: list[Item]) -> dict[Op, Op]:
+    """Routines that are parts of what an earlier one of their block gives, for the same operands, and that one; it
+    itself, too."""
+    found: dict[Op, Op] = {}
+    for block in walk(body):
+        first: dict[Any, list[Op]] = {}
+        for op in block.ops if isinstance(block, Block) else ():
+            if op.opcode == "routine":
+                text, specs = _parted(op.attr("routine"))[0], op.attr("operands")
+                given = tuple(arg.key if isinstance(arg, Const) else arg
+                              for arg in op.args[len(operands_of(op.args, specs)[0]):])
+                first.setdefault((text, specs, given), []).append(op)
+        found.update((op, same[0]) for same in first.values() if len(same) > 1 for op in same)
+    return found
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """A call, and the part of it that is asked for."""
+    found = re.fullmatch(r"(.*?\))((?:\[\d+\])?(?:\.shape\[\d+\])?)", text)
+    return (found[1], found[2]) if found else (text, "")
+
+
 def routine_site(code: KernelOperations, op: Op) -> Callable[..., Any]:
     """The function that is called: of arrays and Python's numbers, which it makes NumPy's where they were."""
-    function, dtype = routine_function(op.attr("routine")), op.attr("dtype")
+    text, dtype, leader = op.attr("routine"), op.attr("dtype"), code.leaders.get(op)
+    text, part = (text, "") if leader is None else _parted(text)
+    function, part_of = routine_function(text), routine_function(f"{{}}{part}")
     numbers = [(k, each.dtype) for k, each in enumerate(operands_of(op.args, op.attr("operands"))[1]) if not each.name]
     scalars = {k: np.dtype(dtype).type for k, dtype in numbers if dtype}
     kept = op.kind is MEMORY and op.attr("array") in code.returned
 
     def call(*given: Any) -> Any:
         try:
-            if scalars:
-                given = tuple(scalars[k](x) if k in scalars else x for k, x in enumerate(given))
-            made = function(*given)
+            if leader is None or leader is op:
+                if scalars:
+                    given = tuple(scalars[k](x) if k in scalars else x for k, x in enumerate(given))
+                whole = function(*given)
+                if leader is op:
+                    THREAD.calls[-1].asked[op] = whole
+            else:
+                whole = THREAD.calls[-1].asked[leader]
+            made = part_of(whole)
             if op.kind is not MEMORY:
                 return None if isinstance(made, np.uint64) and made >> np.uint64(63) else made
             made = np.ascontiguousarray(made)

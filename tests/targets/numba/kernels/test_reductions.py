@@ -148,11 +148,16 @@ def test_arrays_of_an_iteration_make_room_for_the_next(function):
         assert np.array_equal(out, expected)
 
 
+def turned(a, out):
+    for i in range(len(a)):
+        out[i] = np.roll(a, i)[0]
+
+
 def test_an_interrupt_in_numpy_ends_the_call(monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    twin, a = pyflat.twin(squares, target="numba"), np.arange(5.0)
+    twin, a = pyflat.twin(turned, target="numba"), np.arange(5.0)
     twin(a, np.zeros(5))
     monkeypatch.setattr(routines, "np", SimpleNamespace(ascontiguousarray=interrupted))
     with pytest.raises(KeyboardInterrupt):
