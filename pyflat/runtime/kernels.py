@@ -16,7 +16,7 @@ import time
 import types
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -45,7 +45,7 @@ from pyflat.targets import target as targets
 if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
-    from pyflat.ir.nodes import Loop
+    from pyflat.ir.nodes import Loop, Op
     from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
@@ -75,11 +75,13 @@ class Roles(dict[str, str]):
 
 
 class RunnableKernel(Protocol):
-    """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
-    index that is outside; `in_steps`: a loop that Python runs, and of how many loops the iterations run at
-    once. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one has to say."""
+    """A kernel as a target has compiled it. `ends`: the operations whose faults end a run at once; None where stores
+    come in another order than in the original; `in_steps`: a loop that Python runs, and of how many loops the
+    iterations run at once. A run gives how it ended: "done", "fault", "warning", or "unclear", where the `careful` one
+    has to say."""
 
-    in_order: bool
+    @property
+    def ends(self) -> Container[Op] | None: ...
     in_steps: tuple[Loop | None, int]
 
     def version(self, _: bool, /) -> Any: ...
@@ -105,7 +107,7 @@ class Version:
 
     @cached_property
     def _undone(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(self.kernel.undone(in_order=self.compiled.in_order, strict=strict) for strict in (False, True))
+        return tuple(self.kernel.undone(self.compiled.ends, strict=strict) for strict in (False, True))
 
     def undone(self, *, strict: bool) -> tuple[str, ...]:
         """The arguments that a run may have to put back; `strict`: where warnings may be exceptions."""

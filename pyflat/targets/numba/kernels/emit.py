@@ -73,6 +73,16 @@ class KernelCode(KernelOperations):
             ways.note(way.name, way.values[0] if found else way.values[1])
         self.whole = {} if fused is None else fused.reasons
         """Arrays made inside that keep all rows, and why."""
+        self.ends = self._ending()
+
+    def _ending(self) -> set[Op]:
+        """Those that stand beside or around loops which run as they are: elsewhere a test would stand in the way."""
+        loops = [item for item in walk(self.kernel.function.body) if isinstance(item, Loop)]
+        others = [*self.lanes, *(part.loop for fusion in self.fusions.values() for part in fusion.parts),
+                  *(loop for loop in loops if not has_loop(loop.body))]
+        late = {op for loop in others for op in all_ops(loop.body)}
+        late.update(op for fusion in self.fusions.values() for block in fusion.between for op in block.ops)
+        return {op for op in all_ops(self.kernel.function.body) if op not in late}
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function

@@ -11,7 +11,6 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.analysis.parallel_loops import places
-from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.functions import libm
@@ -78,6 +77,8 @@ class KernelOperations:
     """The block of a run with lanes that perhaps never end."""
     returned: Sequence[str]
     """Arrays that may be."""
+    ends: set[Op]
+    """Operations whose faults end a run at once."""
 
     def __init__(self, kernel: Kernel, *, careful: bool):
         self.kernel, self.careful = kernel, careful
@@ -91,8 +92,8 @@ class KernelOperations:
         self.e = Emitter(self.builder, self.symbols, 1)
         self.values: dict[Value, Lane | None] = {}
         self.places = Places(self.builder, self.e)
-        self.proven: set[Op] = set()
-        self.modest: set[Value] = small_ints(kernel.function, kernel.lengths())
+        self.proven: set[Op] = set(kernel.indices.always)
+        self.modest: set[Value] = set(kernel.small)
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
         self.zero = self.builder.lshr(self.context, i64(63))
@@ -108,7 +109,7 @@ class KernelOperations:
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
         self.wrapped = stack(self.builder, I1)
-        self.removable = set[Op]() if careful else removable(kernel.function)
+        self.removable = set[Op]() if careful else removable(kernel.function, kernel.indices.here)
         """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
         self.constant: set[Value] = set()
         """Operations that LLVM computes, without any flag."""
@@ -193,7 +194,10 @@ class KernelOperations:
             self._hide_test(op)
         if op in self.modest:
             return
-        self.note(self.faulted, self._fault(op))
+        if op in self.ends:
+            self.leave_if(self._fault(op))
+        else:
+            self.note(self.faulted, self._fault(op))
         self.note(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
@@ -334,10 +338,11 @@ class KernelOperations:
     # --- memory
     def _index(self, op: Op) -> Lane:
         position, size = (self.lane(arg) for arg in op.args)
-        if op in self.proven:
+        if op in self.proven or op in self.kernel.indices.here:
             return position
-        b = self.builder
-        wrapped = self.e.select(position.compare("<", 0), position + size, position)
+        b, wrapped = self.builder, position
+        if op not in self.kernel.indices.from_start:
+            wrapped = self.e.select(position.compare("<", 0), position + size, position)
         inside = b.icmp_unsigned("<", wrapped.value, size.value)
         go = self.function.append_basic_block("inside")
         b.cbranch(inside, go, self.failed)
@@ -428,7 +433,9 @@ class KernelOperations:
         self.leave_if(self.builder.or_(met, self.builder.load(self.warned, typ=I1)) if self.careful else met)
 
     def leave_if(self, failed: Any) -> None:
-        """A run that has met a fault ends."""
+        """A run that has met a fault ends. None: it never has."""
+        if failed is None:
+            return
         go = self.function.append_basic_block("made")
         self.builder.cbranch(failed, self.failed, go)
         self.builder.position_at_end(go)

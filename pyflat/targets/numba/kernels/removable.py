@@ -12,7 +12,7 @@ assumed at first, and taken back where it turns out otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import may_warn
@@ -43,12 +43,12 @@ Demanded = frozenset[Value] | None
 """None: everything, where the original runs instead."""
 
 
-def removable(fn: Function) -> set[Op]:
-    """The float operations that may warn and that nothing surely keeps."""
+def removable(fn: Function, inside: Collection[Op] = ()) -> set[Op]:
+    """The float operations that may warn and that nothing surely keeps. `inside`: indices that are not tested."""
     ops = [op for op in all_ops(fn.body) if op.kind is FLOAT and may_warn(op.opcode, op.kind)]
     if not ops:
         return set()
-    search = _Search(fn)
+    search = _Search(fn, inside)
     while True:
         search.kept, doubted = set(), len(search.doubted)
         search.list(fn.body, frozenset(), frozenset(), None)
@@ -57,8 +57,8 @@ def removable(fn: Function) -> set[Op]:
 
 
 class _Search:
-    def __init__(self, fn: Function):
-        self.fn = fn
+    def __init__(self, fn: Function, inside: Collection[Op]):
+        self.fn, self.inside = fn, inside
         self.kept: set[Value] = set()
         self.doubted: set[Param] = set()
         """Parameters of loops that some way does not demand."""
@@ -111,7 +111,7 @@ class _Search:
 
     def _by(self, op: Op, loop: Loop | None) -> frozenset[Value]:
         """What an operation demands."""
-        if _needs(op) or op.opcode == "index":
+        if _needs(op) or op.opcode == "index" and op not in self.inside:
             return frozenset(op.args)
         return frozenset(op.args[-1:]) if self._stays(op, loop) else frozenset()
 

@@ -27,7 +27,7 @@ class NumpyKernel:
     """A kernel as a Python function. Where an index means another element than the code for all lanes takes it for, the
     version without lanes runs, as where two elements of an array that is written are the same one."""
 
-    in_order = False
+    ends = None
     in_steps: tuple[Loop | None, int] = None, 0
 
     def __init__(self, kernel: Kernel, arguments: Mapping[str, Any]):
