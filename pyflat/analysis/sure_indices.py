@@ -200,7 +200,7 @@ class _Search:
         if not steps or self.tries < 0:
             return False
         for value in open_[:1] or parts:
-            for fact in facts:
+            for fact in [*facts, *self._of_quotient(value)]:
                 times, rest = divmod(parts[value], fact[0][value]) if value in fact[0] else (0, 0)
                 if not rest and times > 0 and self._proved(_sum(form, fact, -times), facts, steps - 1):
                     return True
@@ -222,12 +222,27 @@ class _Search:
                 return str(value.attr("dtype")) in ("u1", "u2", "u4")
             case "to_int":
                 return value.args[0].kind is BOOL
-            case "floordiv" | "mod":
-                by = value.args[1]
-                known = isinstance(by, Const) and by.value is not None and by.value > 0
-                return known and bool(steps) and (value.opcode == "mod" or self._proved(
-                    self._form(value.args[0]), facts, steps - 1))
-        return False
+            case "floordiv" if _divisor(value):
+                return bool(steps) and self._proved(self._form(value.args[0]), facts, steps - 1)
+        return value.opcode == "mod" and _divisor(value) > 0
+
+    def _of_quotient(self, value: Value) -> list[Form]:
+        """The remainder of a quotient of a literal, and what is left to the next one: neither is negative."""
+        by = _divisor(value)
+        if not by or not isinstance(value, Op):
+            return []
+        if value.opcode == "mod":
+            return [({value: -1}, by - 1)]
+        remainder = _sum(self._form(value.args[0]), ({value: 1}, 0), -by)
+        return [remainder, _less(_times(remainder, -1), 1 - by)]
+
+
+def _divisor(value: Value) -> int:
+    """The literal that an int is divided by, 0 where there is none."""
+    if not isinstance(value, Op) or value.opcode not in ("floordiv", "mod") or value.kind is not INT:
+        return 0
+    by = value.args[1]
+    return max(int(by.value or 0), 0) if isinstance(by, Const) else 0
 
 
 def _yielded(items: list[Item], number: int) -> Value | None:
