@@ -282,6 +282,8 @@ class KernelCode(KernelOperations):
         else:
             self._loop_twice(loop, after, *tested)
         self.bind(loop.results, after)
+        for result in self.ended.intersection(loop.results):
+            self.keep(self.lane(result))
 
     def _fused(self, fusion: Fusion) -> bool:
         """Writes loops as one, and as they stand where an index may be outside. False: that is all that they can be."""

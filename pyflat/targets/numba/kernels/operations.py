@@ -18,7 +18,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value, walk
+from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -40,6 +40,7 @@ RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", "to_int", "tru
 """What is asked of operands that a lane which does not run may have: they are replaced by 1.0."""
 
 
+_CALLS = frozenset({"call", "narrow", "routine", "ufunc"})
 _TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite"})
 
 
@@ -109,8 +110,13 @@ class KernelOperations:
         self.faulted = stack(self.builder, I1)
         self.warned = stack(self.builder, I1)
         self.wrapped = stack(self.builder, I1)
-        self.removable = set[Op]() if careful else removable(kernel.function, kernel.indices.here)
-        """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
+        self.warns = any(may_warn(op.opcode, op.kind) or op.opcode in NUMPY_LOOPS or op.opcode in _CALLS
+                         for op in all_ops(kernel.function.body))
+        """Whether NumPy may warn of anything."""
+        self.removable, self.ended = (set[Op](), frozenset[Param]()) if careful else removable(
+            kernel.function, kernel.indices.here)
+        """Operations that LLVM may leave out, though they set the flags that say whether a run may warn; results of
+        loops that are kept instead of more of them."""
         self.constant: set[Value] = set()
         """Operations that LLVM computes, without any flag."""
         self.done: set[Op] = set()
@@ -145,7 +151,9 @@ class KernelOperations:
         return self.hidden(lane)
 
     def hidden(self, lane: Lane) -> Lane:
-        """The same number, of which LLVM knows nothing."""
+        """The same number, of which LLVM knows nothing, where flags are looked at."""
+        if not self.warns:
+            return lane
         e, b = lane.emit, self.builder
         bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
         zero = self.zero if e.width == 1 else e.broadcast(INT, self.zero).value
