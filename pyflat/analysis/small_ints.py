@@ -50,6 +50,9 @@ def _is_small(op: Op, small: set[Value]) -> bool:
             return all(_fits(arg, FACTOR, small) for arg in op.args) and any(isinstance(arg, Const) for arg in op.args)
         case "select":
             return all(_fits(arg, LITERAL, small) for arg in op.args[1:])
+        case "floordiv" | "mod":
+            by = op.args[1]
+            return _fits(op.args[0], LITERAL, small) and isinstance(by, Const) and 0 < int(by.value or 0) < LITERAL
         case "to_int":
             return op.args[0].kind is BOOL
     return False

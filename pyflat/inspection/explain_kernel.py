@@ -192,8 +192,9 @@ def _loops(kernel: Kernel, layouts: dict[str, str], target: str, how: dict[Loop,
     lanes, inside = _parallel(kernel.function.body, around)
     costs = targets.of(target).costs()
     before = costs.tested_before(kernel, layouts, lanes | inside)
+    never = costs.never_tested(kernel)
     for found in SourceMap(kernel.function).loops:
-        indices = [op for op in _own_ops(found.node.body) if op.opcode == "index"]
+        indices = [op for op in _own_ops(found.node.body) if op.opcode == "index" and op not in never]
         at_once = sum(op in before for op in indices)
         parallel = found.node in lanes
         why = costs.parallel_loops if parallel else _reason(found, around)

@@ -125,7 +125,6 @@ class Rival:
         return value
 
     def _reason(self, state: str) -> str:
-        from pyflat.analysis.small_ints import small_ints
         from pyflat.ir.faults import can_fault
         from pyflat.ir.loops import all_ops
         from pyflat.ir.memory import may_warn
@@ -134,7 +133,7 @@ class Rival:
         if state == "warning":
             found = _lines(op for op in ops if may_warn(op.opcode, op.kind))
             return f"NumPy may warn {found}; with np.errstate(all=\"ignore\") around the calls it is not asked to"
-        small = small_ints(self._kernel.function, self._kernel.lengths())
+        small = self._kernel.small
         found = _lines(op for op in ops if op not in small and can_fault(op))
         return f"an operation {found} may overflow or fail, or an index of several iterations is negative in some"
 

@@ -15,7 +15,7 @@ import re
 import time
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
     from pyflat.frontend.kernels.results import Outcome
-    from pyflat.ir.nodes import Loop
+    from pyflat.ir.nodes import Loop, Op
     from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
@@ -76,15 +76,17 @@ class Roles(dict[str, str]):
 
 
 class RunnableKernel(Protocol):
-    """A kernel as a target has compiled it. `in_order`: stores come in the order of the original, and none after an
-    index that is outside; `in_steps`: a loop that Python runs, and of how many loops the iterations run at once.
-    Without `careful` a warning is a guess, and without `watch` there are none; `ends`: one may end the original."""
+    """A kernel as a target has compiled it. `ends`: the operations whose faults end a run at once; None where stores
+    come in another order than in the original; `in_steps`: a loop that Python runs, and of how many loops the
+    iterations run at once. Without `careful` a warning is a guess, and without `watch` there are none; `strict`: one
+    may end the original."""
 
-    in_order: bool
+    @property
+    def ends(self) -> Container[Op] | None: ...
     in_steps: tuple[Loop | None, int]
 
     def version(self, _: bool, /) -> Any: ...
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, ends: bool) -> Outcome: ...
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool) -> Outcome: ...
     def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
                ) -> Callable[..., Any] | None: ...
 
@@ -106,7 +108,7 @@ class Version:
 
     @cached_property
     def _undone(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(self.kernel.undone(in_order=self.compiled.in_order, strict=strict) for strict in (False, True))
+        return tuple(self.kernel.undone(self.compiled.ends, strict=strict) for strict in (False, True))
 
     def undone(self, *, strict: bool) -> tuple[str, ...]:
         """The arguments that a run may have to put back; `strict`: where warnings may be exceptions."""
@@ -114,8 +116,19 @@ class Version:
 
     @property
     def depends_on_filters(self) -> bool:
-        """Whether that depends on what becomes of warnings."""
-        return self._undone[0] != self._undone[1]
+        """Whether that, or how it runs, depends on what becomes of warnings."""
+        return self._undone[0] != self._undone[1] or self.may_wait
+
+    @cached_property
+    def may_wait(self) -> bool:
+        """Whether a warning may leave a number that ends no loop, where the original ends with an exception."""
+        from pyflat.ir.loops import all_ops, recognise_counted
+        from pyflat.ir.memory import may_warn
+        from pyflat.ir.nodes import Loop, walk
+
+        items = self.kernel.function.body
+        loops = [item for item in walk(items) if isinstance(item, Loop)]
+        return not all(map(recognise_counted, loops)) and any(may_warn(op.opcode, op.kind) for op in all_ops(items))
 
 
 Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
@@ -371,11 +384,11 @@ class Kernels:
         if version.runs and version.rival.makes(given):
             self._count(0, 1, 0)
             return version.rival.call(original, given)
-        ends = warnings_may_raise(errors)
-        kept = version.saved.save(arguments, version.undone(strict=version.depends_on_filters and ends))
+        strict = warnings_may_raise(errors)
+        kept = version.saved.save(arguments, version.undone(strict=version.depends_on_filters and strict))
         watch, start = warnings_are_wanted(errors), time.perf_counter()
-        careful = version.shown.expected or not ways.KERNEL_WATCH.first(True)
-        found = version.compiled.run(arguments, careful=careful, watch=watch, ends=ends)
+        careful = version.shown.expected or strict and version.may_wait or not ways.KERNEL_WATCH.first(True)
+        found = version.compiled.run(arguments, careful=careful, watch=watch, strict=strict)
         if found.state == "done":
             version.shown.expected = False
             version.runs += 1
@@ -386,7 +399,7 @@ class Kernels:
         elif not careful and found.state in ("warning", "unclear"):
             put_back(arguments, kept)
             ways.note(ways.KERNEL_WATCH.name, "careful")
-            found = version.compiled.run(arguments, careful=True, watch=watch, ends=ends)
+            found = version.compiled.run(arguments, careful=True, watch=watch, strict=strict)
         done = found.state == "done" or found.state == "warning" and version.shown.has(found.warnings, errors)
         self._count(0, int(not done), 0)
         if not done:

@@ -189,6 +189,11 @@ class Costs:
         return set()
 
     @staticmethod
+    def never_tested(kernel: Kernel) -> set[Op]:
+        """The indices that are known to be inside."""
+        return set()
+
+    @staticmethod
     def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
         """What else is known of loops of a kernel, and where arrays that are made inside are kept."""
         return {}, {}

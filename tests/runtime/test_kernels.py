@@ -296,8 +296,10 @@ def test_explain_names_arrays_loops_and_reasons(target):
     assert reasons[2] == "it may be left before its end (break, return)"
     assert reasons[3] == "how often it runs is not known before"
     tests = [(loop.tested_before, loop.tested_each) for loop in found.loops]
-    assert tests[1] == (4, 0) and tests[-1] == (0, 1)
-    assert tests[4] == ((0, 2) if target == "numpy" else (2, 0))
+    if target == "numpy":
+        assert tests[1] == (4, 0) and tests[4] == (0, 2) and tests[-1] == (0, 1)
+    else:  # of the others it is known that they are inside
+        assert tests == [(0, 0), (0, 0), (1, 0), (0, 0), (0, 0), (0, 0), (0, 0)]
     page = str(found)
     assert "one after the other: iterations may meet in `out`" in page and "float64[:, :]" in page
     assert found.as_dict()["arrays"][0]["name"] == "a"

@@ -26,6 +26,18 @@ def until_large(a):
 
 
 @pytest.fixture
+def twin():
+    return pyflat.twin(ratios, target="numba")
+
+
+@pytest.fixture
+def replays(twin):
+    """How often the original has run since."""
+    before = twin.stats.replayed
+    return lambda: twin.stats.replayed - before
+
+
+@pytest.fixture
 def shown_once():
     with warnings.catch_warnings(record=True) as found:
         warnings.resetwarnings()
@@ -47,21 +59,16 @@ def called(function, given):
     return repr(function(*given)), given[-1].tobytes()
 
 
-def replays(twin):
-    return twin.stats.replayed
-
-
 def agrees(twin, *zeros):
     return called(twin, arguments(*zeros)) == called(ratios, arguments(*zeros))
 
 
-def test_the_original_runs_once_for_each_warning(shown_once):
-    twin = pyflat.twin(ratios, target="numba")
+def test_the_original_runs_once_for_each_warning(shown_once, twin, replays):
     assert agrees(twin)
     assert [str(each.message) for each in shown_once] == []
     for zeros, count in [((4,), 1), ((4,), 1), ((6, 8), 1), ((3,), 2), ((3, 4), 2), ((), 2), ((5, 16), 2)]:
         assert agrees(twin, *zeros)
-        assert replays(twin) == count, zeros
+        assert replays() == count, zeros
     texts = [str(each.message) for each in shown_once]
     assert len(texts) == len(set(texts)) == 2
 
@@ -71,29 +78,26 @@ def test_the_original_runs_once_for_each_warning(shown_once):
     lambda: warnings.filterwarnings("once", "divide by zero"),
     lambda: warnings.simplefilter("default", PendingDeprecationWarning),
 ])
-def test_changed_filters_ask_the_original_again(shown_once, change):
-    twin = pyflat.twin(ratios, target="numba")
+def test_changed_filters_ask_the_original_again(shown_once, twin, replays, change):
     assert agrees(twin, 3)
     assert agrees(twin, 3)
-    assert replays(twin) == 1
+    assert replays() == 1
     change()
     del shown_once[:]
     assert agrees(twin, 3)
-    assert replays(twin) == 2
+    assert replays() == 2
     assert len(shown_once) in (1, 2)  # by the twin, and by the original where each is shown
 
 
-def test_a_block_that_catches_warnings_shows_them_again(shown_once):
-    twin = pyflat.twin(ratios, target="numba")
+def test_a_block_that_catches_warnings_shows_them_again(shown_once, twin, replays):
     assert agrees(twin, 3, 4)
     with warnings.catch_warnings():
         pass
     assert agrees(twin, 3, 4)
-    assert replays(twin) == 2
+    assert replays() == 2
 
 
-def test_an_error_is_raised_each_time(shown_once):
-    twin = pyflat.twin(ratios, target="numba")
+def test_an_error_is_raised_each_time(shown_once, twin, replays):
     assert agrees(twin, 3)
     warnings.simplefilter("error", RuntimeWarning)
     for _ in range(2):
@@ -106,8 +110,7 @@ def test_an_error_is_raised_each_time(shown_once):
 
 
 @pytest.mark.parametrize("how", ["ignore", "raise", "print"])
-def test_other_error_states_have_warnings_of_their_own(shown_once, how, capsys):
-    twin = pyflat.twin(ratios, target="numba")
+def test_other_error_states_have_warnings_of_their_own(shown_once, twin, how, capfd):
     assert agrees(twin, 3)
     with np.errstate(divide=how):
         if how == "raise":
@@ -116,7 +119,7 @@ def test_other_error_states_have_warnings_of_their_own(shown_once, how, capsys):
         else:
             assert agrees(twin, 3)
             assert agrees(twin, 3)
-            assert capsys.readouterr().out.count("divide by zero") == (4 if how == "print" else 0)
+            assert capfd.readouterr().err.count("divide by zero") == (4 if how == "print" else 0)
     assert agrees(twin, 3, 4)
     assert {str(each.message)[:6] for each in shown_once} == {"divide", "invali"}
 

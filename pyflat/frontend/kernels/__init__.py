@@ -6,13 +6,14 @@ The evaluator is that of other functions, with one lane: what depends on argumen
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.small_ints import small_ints
+from pyflat.analysis.sure_indices import SureIndices, sure_indices
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
@@ -31,7 +32,7 @@ from pyflat.ir.build import undefined
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read, may_warn
-from pyflat.ir.nodes import Function, Param, Yield
+from pyflat.ir.nodes import FAULT, Block, Exit, Function, Op, Param, Value, Yield, walk
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
 
@@ -86,19 +87,36 @@ class Kernel:
                 next(params)
         return found
 
-    def undone(self, *, in_order: bool, strict: bool) -> tuple[str, ...]:
+    @cached_property
+    def small(self) -> frozenset[Value]:
+        """Its ints that stay so (`analysis.small_ints`)."""
+        return frozenset(small_ints(self.function, self.lengths()))
+
+    @cached_property
+    def indices(self) -> SureIndices:
+        return sure_indices(self.function, self.lengths(), self.small)
+
+    def undone(self, ends: Container[Op] | None, *, strict: bool) -> tuple[str, ...]:
         """The arguments whose elements have to be put back before the original can run on them: those that are read as
-        well, and all that are written where stores may come after a fault. `in_order`: an index outside ends a run at
-        its place, and stores before it are those of the original; `strict`: a warning ends the original."""
+        well, and all that are written where stores may come after a fault. `ends`: the operations whose faults end a
+        run at once, so that stores before them are those of the original, as does an index outside; None: stores come
+        in another order. `strict`: a warning ends the original."""
         ops = list(all_ops(self.function.body))
-        small = small_ints(self.function, self.lengths())
-        late = any(can_fault(op) or strict and may_warn(op.opcode, op.kind) for op in ops
-                   if op.opcode != "index" and op not in small)
-        if late or not in_order:
+        faulty = [op for op in ops if op.opcode != "index" and op not in self.small and can_fault(op)]
+        warns = [op for op in ops if may_warn(op.opcode, op.kind)]
+        if ends is None or strict and warns or any(op not in ends for op in faulty):
             return self.written
+        if not (faulty or warns or self._is_left_early(ops)):
+            return ()
         memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}
         read = {memory.get(name) for op in ops for name in arrays_read(op)}
         return tuple(name for name in self.written if memory[name] in read)
+
+    def _is_left_early(self, ops: Sequence[Op]) -> bool:
+        exits = any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
+                    for item in walk(self.function.body))
+        return exits or any(op.opcode in ("alloc", "routine") or op.opcode == "index" and op not in self.indices.here
+                            for op in ops)
 
 
 def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> Kernel:

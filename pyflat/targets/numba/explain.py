@@ -65,5 +65,9 @@ class RegisterCosts(Costs):
         return set(tested_before(kernel, layouts))
 
     @staticmethod
+    def never_tested(kernel: Kernel) -> set[Op]:
+        return kernel.indices.here
+
+    @staticmethod
     def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
         return decided(kernel, layouts)

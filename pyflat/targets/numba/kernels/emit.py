@@ -1,8 +1,8 @@
 """The structured IR of a kernel as LLVM's IR: its nodes are branches and phis, its memory loads and stores.
 
-    i64 kernel(i64 ends, i64* arguments, i64* results)
+    i64 kernel(i64 strict, i64* arguments, i64* results)
 
-`ends` is 1 where a warning may end what runs, else 0. `arguments` are slots of 8 bytes: of an array its address, the
+`strict` is 1 where a warning may end what runs, else 0. `arguments` are slots of 8 bytes: of an array its address, the
 length of each axis and, unless it is contiguous, the stride of each axis in bytes; of a number the number. `results`
 are the numbers of the result, then the addresses of the arrays that are returned. The function returns what has
 happened: 0, or a sum of FAULT and WARNING, after which results and written arrays mean nothing, but that the careful
@@ -74,6 +74,16 @@ class KernelCode(KernelOperations):
             ways.note(way.name, way.values[0] if found else way.values[1])
         self.whole = {} if fused is None else fused.reasons
         """Arrays made inside that keep all rows, and why."""
+        self.ends = self._ending()
+
+    def _ending(self) -> set[Op]:
+        """Those that stand beside or around loops which run as they are: elsewhere a test would stand in the way."""
+        loops = [item for item in walk(self.kernel.function.body) if isinstance(item, Loop)]
+        others = [*self.lanes, *(part.loop for fusion in self.fusions.values() for part in fusion.parts),
+                  *(loop for loop in loops if not has_loop(loop.body))]
+        late = {op for loop in others for op in all_ops(loop.body)}
+        late.update(op for fusion in self.fusions.values() for block in fusion.between for op in block.ops)
+        return {op for op in all_ops(self.kernel.function.body) if op not in late}
 
     def text(self) -> str:
         b, fn = self.builder, self.kernel.function
@@ -273,6 +283,8 @@ class KernelCode(KernelOperations):
         else:
             self._loop_twice(loop, after, *tested)
         self.bind(loop.results, after)
+        for result in self.ended.intersection(loop.results):
+            self.keep(self.lane(result))
 
     def _fused(self, fusion: Fusion) -> bool:
         """Writes loops as one, and as they stand where an index may be outside. False: that is all that they can be."""

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +18,7 @@ from pyflat.functions import libm
 from pyflat.functions.locks import translating
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
+from pyflat.ir.nodes import Op
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
@@ -70,9 +71,8 @@ def _extents(rank: int) -> Any:
 class _Code:
     """One version of a kernel in memory."""
 
-    def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str], *, careful: bool):
-        code = KernelCode(kernel, layouts, returned, careful=careful)
-        text = code.text()
+    def __init__(self, code: KernelCode):
+        text, careful = code.text(), code.careful
         code.symbols["pyflat_allocate"] = ctypes.cast(_make_array, ctypes.c_void_p).value or 0
         self.machine: MachineCode = compile_ir(text, ENTRY, code.symbols, processor(), (code.symbols,),
                                                passes=Passes.ALL if careful else Passes.VECTORS)
@@ -107,7 +107,6 @@ class NumbaKernel:
     """A kernel for arguments that lie like the first ones. A call gives the status, the numbers of the result and the
     arrays that it returns."""
 
-    in_order = True
     in_steps = None, 0
 
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str]):
@@ -115,17 +114,28 @@ class NumbaKernel:
         self.slots = argument_slots(kernel, layouts)
         self.returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
         self.kinds = [kind for kind in kernel.function.result_kinds if kind is not MEMORY]
+        self._written: dict[bool, KernelCode] = {}
         self._versions: dict[bool, _Code] = {}
         self._sites = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
 
     def version(self, careful: bool) -> _Code:
         with translating:
             if careful not in self._versions:
-                self._versions[careful] = _Code(self.kernel, self.layouts, self.returned, careful=careful)
+                self._versions[careful] = _Code(self._code(careful))
             return self._versions[careful]
 
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, ends: bool = False) -> Outcome:
-        """Without `careful` a warning is a guess. Without `watch` there are none; `ends`: one may end the original."""
+    @cached_property
+    def ends(self) -> set[Op]:
+        with translating:
+            return self._code(False).ends
+
+    def _code(self, careful: bool) -> KernelCode:
+        if careful not in self._written:
+            self._written[careful] = KernelCode(self.kernel, self.layouts, self.returned, careful=careful)
+        return self._written[careful]
+
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
+        """Without `careful` a warning is a guess, without `watch` there are none; `strict`: one may end the original."""
         code = self.version(careful)
         block = self._block(arguments)
         first = len(self.kinds) + len(self.returned)
@@ -133,7 +143,7 @@ class NumbaKernel:
         watched, (clear, test) = _watched(), _flags()
         with _under_way(code.sites, watch, code.calls) as met:
             clear(libm.WATCHED)
-            status = code.call(int(ends), block.ctypes.data, results.ctypes.data)
+            status = code.call(int(strict), block.ctypes.data, results.ctypes.data)
             raised = test(libm.WATCHED)
         if status & FAULTED:
             return Outcome("unclear" if status & WAITED else "fault")

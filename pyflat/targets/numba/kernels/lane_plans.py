@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
-from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.varying import varying_in
 from pyflat.frontend.kernels import Kernel
 from pyflat.functions import narrow_functions
@@ -87,7 +86,7 @@ def entry_of(loop: Loop) -> Entry | None:
 def bounded_ints(kernel: Kernel) -> frozenset[Value]:
     """The small ints, and what a `while` counts up to a number: `n + 1` where `n < limit` has let the loop go on."""
     fn = kernel.function
-    found = set(small_ints(fn, kernel.lengths()))
+    found = set(kernel.small)
     for item in walk(fn.body):
         entry = entry_of(item) if isinstance(item, Loop) else None
         if entry is None or not entry.goes_on_if:

@@ -144,6 +144,8 @@ class Gang:
         else:
             for r in self.registers:
                 self.sets[r][param] = Lane(self.e, param.kind, values[r])
+                if param in self.code.ended:
+                    self.code.keep(self.sets[r][param])
 
     def _given(self, param: Param, value: Value) -> list[Any]:
         """What a parameter or result takes from a value."""

@@ -13,7 +13,6 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.analysis.parallel_loops import places
-from pyflat.analysis.small_ints import small_ints
 from pyflat.errors import InternalError
 from pyflat.frontend.kernels import Kernel
 from pyflat.functions import libm
@@ -21,7 +20,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Value, walk
+from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -44,6 +43,7 @@ RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", "to_int", "tru
 """What is asked of operands that a lane which does not run may have: they are replaced by 1.0."""
 
 
+_CALLS = frozenset({"call", "narrow", "routine", "ufunc"})
 _TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite"})
 
 
@@ -81,6 +81,8 @@ class KernelOperations:
     """The block of a run with lanes that perhaps never end."""
     returned: Sequence[str]
     """Arrays that may be."""
+    ends: set[Op]
+    """Operations whose faults end a run at once."""
 
     def __init__(self, kernel: Kernel, returned: Sequence[str], *, careful: bool):
         self.kernel, self.returned, self.careful = kernel, returned, careful
@@ -94,8 +96,8 @@ class KernelOperations:
         self.e = Emitter(self.builder, self.symbols, 1)
         self.values: dict[Value, Lane | None] = {}
         self.places = Places(self.builder, self.e)
-        self.proven: set[Op] = set()
-        self.modest: set[Value] = small_ints(kernel.function, kernel.lengths())
+        self.proven: set[Op] = set(kernel.indices.always)
+        self.modest: set[Value] = set(kernel.small)
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
         self.leaders = leaders(kernel.function.body)
@@ -106,17 +108,15 @@ class KernelOperations:
         joins = [item for item in walk(kernel.function.body) if not isinstance(item, Block)]
         self.joined = {result for item in joins for result in item.results}
         """What is one of several values."""
-        groups = kernel_memories(kernel, self.sites)
-        self.apart = Apart(self.module, groups)
-        read = {groups[op.attr("array")] for op in all_ops(kernel.function.body) if op.opcode == "load"}
-        self.read_back = {name for name, group in groups.items() if group in read}
-        """Arrays that are read: LLVM may know what was stored there."""
-        stores = [op for op in all_ops(kernel.function.body) if op.opcode == "store"]
-        self.own_arrays = {*returned, *[op.attr("array") for op in stores]}
-        """Arrays that are written or returned."""
+        self._note_memories()
         self.faulted, self.warned, self.wrapped = (stack(self.builder, I1) for _ in range(3))
-        self.removable = set[Op]() if careful else removable(kernel.function)
-        """Operations that LLVM may leave out, though they set the flags that say whether a run may warn."""
+        self.warns = any(may_warn(op.opcode, op.kind) or op.opcode in NUMPY_LOOPS or op.opcode in _CALLS
+                         for op in all_ops(kernel.function.body))
+        """Whether NumPy may warn of anything."""
+        self.removable, self.ended = (set[Op](), frozenset[Param]()) if careful else removable(
+            kernel.function, kernel.indices.here)
+        """Operations that LLVM may leave out, though they set the flags that say whether a run may warn; results of
+        loops that are kept instead of more of them."""
         self.constant: set[Value] = set()
         """Operations that LLVM computes, without any flag."""
         self.done: set[Op] = set()
@@ -136,6 +136,15 @@ class KernelOperations:
         self.kept: dict[int, Any] = {}
         """For as many lanes: the sum of the bits of such operations."""
 
+    def _note_memories(self) -> None:
+        groups, ops = kernel_memories(self.kernel, self.sites), list(all_ops(self.kernel.function.body))
+        self.apart = Apart(self.module, groups)
+        read = {groups[op.attr("array")] for op in ops if op.opcode == "load"}
+        self.read_back = {name for name, group in groups.items() if group in read}
+        """Arrays that are read: LLVM may know what was stored there."""
+        self.own_arrays = {*self.returned, *[op.attr("array") for op in ops if op.opcode == "store"]}
+        """Arrays that are written or returned."""
+
     def lane(self, value: Value) -> Lane:
         if isinstance(value, Const):
             return self.e.const(value.kind, value.value)
@@ -153,7 +162,9 @@ class KernelOperations:
         return self.hidden(lane)
 
     def hidden(self, lane: Lane) -> Lane:
-        """The same number, of which LLVM knows nothing."""
+        """The same number, of which LLVM knows nothing, where flags are looked at."""
+        if not self.warns:
+            return lane
         e, b = lane.emit, self.builder
         bits = lane.value if lane.kind is INT else b.bitcast(lane.value, e.types[INT])
         zero = self.zero if e.width == 1 else e.broadcast(INT, self.zero).value
@@ -202,7 +213,10 @@ class KernelOperations:
             self._hide_test(op)
         if op in self.modest:
             return
-        self.note(self.faulted, self._fault(op))
+        if op in self.ends:
+            self.leave_if(self._fault(op))
+        else:
+            self.note(self.faulted, self._fault(op))
         self._note_warning(self.wrapped, wraps(self.e, op, args))
         if all(isinstance(arg, Const) or arg in self.constant for arg in op.args):
             self.constant.add(op)
@@ -339,11 +353,10 @@ class KernelOperations:
         """NumPy warns where finite operands give an infinity, and numbers give nan; of an infinity that a zero makes it
         says something else."""
         value = self.lane(op)
-        finite = abs(value).compare("<", float("inf"))
         given = [abs(arg).compare("<", float("inf")) for arg in args if arg.kind is FLOAT]
         numbers = [arg.compare("==", arg) for arg in args if arg.kind is FLOAT]
         zeros = [arg.compare("==", 0.0) for arg in args if arg.kind is FLOAT]
-        infinite, zero = reduce(and_, given, ~finite), reduce(or_, zeros)
+        infinite, zero = reduce(and_, given, abs(value).compare("==", float("inf"))), reduce(or_, zeros)
         for warning in (infinite & zero, infinite & ~zero, reduce(and_, numbers, value.compare("!=", value))):
             self._note_warning(self.warned, warning.value)
 
@@ -364,10 +377,11 @@ class KernelOperations:
     # --- memory
     def _index(self, op: Op) -> Lane:
         position, size = (self.lane(arg) for arg in op.args)
-        if op in self.proven:
+        if op in self.proven or op in self.kernel.indices.here:
             return position
-        b = self.builder
-        wrapped = self.e.select(position.compare("<", 0), position + size, position)
+        b, wrapped = self.builder, position
+        if op not in self.kernel.indices.from_start:
+            wrapped = self.e.select(position.compare("<", 0), position + size, position)
         inside = b.icmp_unsigned("<", wrapped.value, size.value)
         go = self.function.append_basic_block("inside")
         b.cbranch(inside, go, self.failed)
@@ -459,7 +473,9 @@ class KernelOperations:
         self.leave_if(b.or_(met, ends) if self.careful else met)
 
     def leave_if(self, failed: Any) -> None:
-        """A run that has met a fault ends."""
+        """A run that has met a fault ends. None: it never has."""
+        if failed is None:
+            return
         go = self.function.append_basic_block("made")
         self.builder.cbranch(failed, self.failed, go)
         self.builder.position_at_end(go)

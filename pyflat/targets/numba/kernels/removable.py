@@ -12,7 +12,7 @@ assumed at first, and taken back where it turns out otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import may_warn
@@ -43,22 +43,25 @@ Demanded = frozenset[Value] | None
 """None: everything, where the original runs instead."""
 
 
-def removable(fn: Function) -> set[Op]:
-    """The float operations that may warn and that nothing surely keeps."""
-    ops = [op for op in all_ops(fn.body) if op.kind is FLOAT and may_warn(op.opcode, op.kind)]
-    if not ops:
-        return set()
-    search = _Search(fn)
+def removable(fn: Function, inside: Collection[Op] = ()) -> tuple[set[Op], frozenset[Param]]:
+    """The float operations that may warn and that nothing surely keeps, where the numbers are kept that some loops end
+    with; and these: one is less than what each iteration adds to it. `inside`: indices that are not tested."""
+    alone = _Search(fn, inside, frozenset()).removable()
+    loops = {item: set(all_ops(item.body)) & alone for item in walk(fn.body) if isinstance(item, Loop)}
+    ends = frozenset(result for loop, ops in loops.items() if ops for result in loop.results if result.kind is FLOAT)
     while True:
-        search.kept, doubted = set(), len(search.doubted)
-        search.list(fn.body, frozenset(), frozenset(), None)
-        if len(search.doubted) == doubted:
-            return {op for op in ops if op not in search.kept}
+        rest = _Search(fn, inside, ends).removable()
+        useful = frozenset(end for loop, ops in loops.items() if ops - rest for end in loop.results if end in ends)
+        if useful == ends:
+            return rest, ends
+        ends = useful
 
 
 class _Search:
-    def __init__(self, fn: Function):
-        self.fn = fn
+    """`ends`: results of loops that are kept."""
+
+    def __init__(self, fn: Function, inside: Collection[Op], ends: Collection[Value]):
+        self.fn, self.inside, self.ends = fn, inside, ends
         self.kept: set[Value] = set()
         self.doubted: set[Param] = set()
         """Parameters of loops that some way does not demand."""
@@ -67,6 +70,14 @@ class _Search:
         self.stores = [op for op in all_ops(fn.body) if op.opcode == "store"]
         self.used = {arg for op in _surely_kept(fn.body) if _needs(op) for arg in op.args}
         """What operations need, wherever they are."""
+
+    def removable(self) -> set[Op]:
+        ops = {op for op in all_ops(self.fn.body) if op.kind is FLOAT and may_warn(op.opcode, op.kind)}
+        doubted = -1
+        while ops and len(self.doubted) > doubted:
+            self.kept, doubted = set(), len(self.doubted)
+            self.list(self.fn.body, frozenset(), frozenset(), None)
+        return ops - self.kept
 
     def list(self, items: list[Item], after: Demanded, takes: Demanded, loop: Loop | None) -> Demanded:
         """What is demanded before a list. `after`: behind it, besides what it yields; `takes`: of what it yields."""
@@ -111,7 +122,7 @@ class _Search:
 
     def _by(self, op: Op, loop: Loop | None) -> frozenset[Value]:
         """What an operation demands."""
-        if _needs(op) or op.opcode == "index":
+        if _needs(op) or op.opcode == "index" and op not in self.inside:
             return frozenset(op.args)
         return frozenset(op.args[-1:]) if self._stays(op, loop) else frozenset()
 
@@ -129,6 +140,8 @@ class _Search:
     def _loop(self, loop: Loop, after: Demanded) -> Demanded:
         if after is not None and _runs_through(loop):  # LLVM moves no loop: any use of what it has summed up will do
             after |= self.used.intersection(loop.results)
+        if after is not None:
+            after |= frozenset(self.ends).intersection(loop.results)
         carried = frozenset(p for p in loop.params if p not in self.doubted)
         self.ways[loop.label] = loop.results, after
         self.ways[loop.again] = loop.params, carried

@@ -28,7 +28,7 @@ class NumpyKernel:
     """A kernel as a Python function. Where an index means another element than the code for all lanes takes it for, the
     version without lanes runs, as where two elements of an array that is written are the same one."""
 
-    in_order = False
+    ends = None
     in_steps: tuple[Loop | None, int] = None, 0
 
     def __init__(self, kernel: Kernel, arguments: Mapping[str, Any]):
@@ -67,7 +67,7 @@ class NumpyKernel:
         text = writer.text().rstrip("\n").split("\n")
         return text[:len(text) - len(writer.lines)] + writer.lines
 
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, ends: bool = False) -> Outcome:
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
         try:
             with np.errstate(**_errors(watch=watch)):

@@ -231,8 +231,8 @@ class Nests(Operations):
     # --- after the lanes
     def _finish(self, nest: Nest, carried: Sequence[tuple[Loop, Sequence[Value]]], names: Sequence[str]) -> None:
         """The results of the loops, from the inside: what the last iteration has left."""
+        ivs = {each.iv: each.step for each in nest.counted}
         if not any(names):
-            ivs = [each.iv for each in nest.counted]
             for loop, values in carried:
                 for param, value in zip(loop.params, values, strict=True):
                     if param not in ivs:
@@ -251,7 +251,9 @@ class Nests(Operations):
                     self._known_ops(item)
             inner = dict(after)
             for param, value in zip(loop.params, values, strict=True):
-                if param.kind is not MEMORY:
+                if param in ivs:
+                    after[param] = f"(s.last({self.names[param]}) + {ivs[param]})"
+                elif param.kind is not MEMORY:
                     text = literal(value) if isinstance(value, Const) else inner.get(value) or self._last_text(value)
                     after[param] = text if text == "None" else f"s.last({text})"
             ending = test.orelse[-1]

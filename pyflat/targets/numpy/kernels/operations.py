@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyflat.analysis.parallel_loops import Form, linear, places
-from pyflat.analysis.small_ints import small_ints
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
@@ -34,7 +33,7 @@ class Operations(Writer):
         super().__init__(kernel, lanes=lanes)
         self.by_python = checked_by_python(kernel)
         """Indices that Python's own subscripts check."""
-        self.small = small_ints(kernel.function, kernel.lengths())
+        self.small = kernel.small
 
     def op(self, op: Op, mask: Mask) -> None:
         self.writes, self.reading = op, {op}

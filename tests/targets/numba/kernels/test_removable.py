@@ -98,9 +98,20 @@ def left_early(a):
     return s
 
 
+def summed_for_a_choice(a):
+    best = 0.0
+    for i in range(2, len(a)):
+        s = 0.0
+        for j in range(i):
+            s += a[j] * 2.0
+        best = max(best, s)
+    return best if a[0] > 0.5 else 0.0
+
+
 @pytest.mark.parametrize("function", [overwritten, overwritten_at_once, overwritten_in_a_short_loop, last_one_counts,
                                       last_store_counts, needed_in_one_arm, only_compared, never_looked_at, left_early,
-                                      compared_with_itself, used_where_nothing_is_less_than_itself])
+                                      compared_with_itself, used_where_nothing_is_less_than_itself,
+                                      summed_for_a_choice])
 @pytest.mark.parametrize("target", ["numba", "numpy"])
 def test_an_operation_without_a_use_warns(function, target):
     twin = pyflat.flatten(target=target)(function).flat
@@ -117,7 +128,7 @@ def test_an_operation_without_a_use_warns(function, target):
 
 def _removable(function, **arguments):
     kernel = specialise_kernel(function, arguments)
-    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.KERNEL))]
+    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.KERNEL))[0]]
 
 
 ARRAY, OTHER, NUMBER = ArrayArgument("f8", 1, 0), ArrayArgument("f8", 1, 1), Leaf(FLOAT)
@@ -160,6 +171,12 @@ def test_what_is_needed_costs_nothing(function):
 
 def test_a_sum_of_which_one_way_returns_nothing():
     assert "add" in _removable(left_early, a=ARRAY)
+
+
+def test_what_a_loop_ends_with_is_kept_instead_of_all_it_adds():
+    kernel = specialise_kernel(summed_for_a_choice, {"a": ARRAY})
+    ops, ends = removable(pipelines.run(kernel.function, pipelines.KERNEL))
+    assert not ops and sorted(end.name for end in ends) == ["best", "s"]
 
 
 def by_an_element(a, out):
