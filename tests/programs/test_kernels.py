@@ -49,7 +49,7 @@ def test_a_seed_gives_the_same_kernel():
 
 @pytest.fixture(scope="module")
 def drawn():
-    return [generate(seed) for seed in range(700)]
+    return [generate(seed) for seed in range(1000)]
 
 
 def test_kernels_contain_every_construct(drawn):

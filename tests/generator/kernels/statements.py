@@ -44,7 +44,7 @@ def statement(scope: Scope) -> Lines:
         (0.15, lambda: swapped(scope)),
         (0.3, lambda: unpacked(scope)),
         (0.9 if any(a.dtype == "float32" for a in scope.arrays) else 0.4, lambda: few(scope)),
-        (0.0 if scope.tame else 0.25, lambda: refused_values(scope)),
+        (0.0 if scope.tame else 0.35, lambda: refused_values(scope)),
     ]
     if scope.loops < 3:
         choices += [(4.5 if scope.loops < 2 else 1.0, lambda: counted(scope)), (0.5, lambda: conditional_loop(scope)),

@@ -135,7 +135,7 @@ class NumbaKernel:
         return self._written[careful]
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
-        """Without `careful` a warning is a guess, without `watch` there are none; `strict`: one may end the original."""
+        """`careful` and so on: see `runtime.kernels.RunnableKernel`."""
         code = self.version(careful)
         block = self._block(arguments)
         first = len(self.kinds) + len(self.returned)
