@@ -259,7 +259,8 @@ class KernelCode(KernelOperations):
             if op in wanted:
                 wanted |= {arg for arg in op.args if arg.kind is not MEMORY}
         found = {op for op in ops if op in wanted}
-        if any(op.opcode != "load" and op not in self.proven and op not in self.modest for op in found):
+        if any(op.opcode != "load" and op not in (self.proven if op.opcode == "index" else self.modest)
+               for op in found):
             return set()
         for op in ops:
             if op in found:

@@ -77,3 +77,19 @@ def test_nothing_behind_a_store_is_read_early():
             op.opcode == "load" for op in all_ops([*item.then[:1], *item.orelse[:1]]) if item.results))
         arms[function] = [sum(op.opcode == "load" for op in early_loads(items)) for items in (node.then, node.orelse)]
     assert arms == {upwind: [2, 2], stored_between: [0, 1]}
+
+
+def lagged(w, out):
+    for i in range(out.shape[0] - 1):
+        for j in range(w.shape[0]):
+            if i - 1 - j < 0:
+                out[i] += w[j] * 0.5
+            else:
+                out[i] += w[j] * out[i - 1 - j]
+
+
+def test_an_index_that_only_one_arm_has_inside_is_met_in_that_arm():
+    twin = pyflat.twin(lagged, target="numba")
+    before = twin.stats.replayed
+    assert_agree(lagged, lambda: (np.ones(3), np.ones(20)))
+    assert twin.stats.replayed == before
