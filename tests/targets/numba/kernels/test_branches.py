@@ -79,17 +79,18 @@ def test_nothing_behind_a_store_is_read_early():
     assert arms == {upwind: [2, 2], stored_between: [0, 1]}
 
 
-def lagged(w, out):
-    for i in range(out.shape[0] - 1):
-        for j in range(w.shape[0]):
+def lagged(w, out, lags, count):
+    for i in range(count):
+        out[i] = w[0]
+        for j in range(lags):
             if i - 1 - j < 0:
-                out[i] += w[j] * 0.5
+                out[i] += w[j + 1] * 0.5
             else:
-                out[i] += w[j] * out[i - 1 - j]
+                out[i] += w[j + 1] * out[i - 1 - j]
 
 
 def test_an_index_that_only_one_arm_has_inside_is_met_in_that_arm():
     twin = pyflat.twin(lagged, target="numba")
     before = twin.stats.replayed
-    assert_agree(lagged, lambda: (np.ones(3), np.ones(20)))
+    assert_agree(lagged, lambda: (np.full(4, 0.1), np.ones(20), 3, 20))
     assert twin.stats.replayed == before
