@@ -12,7 +12,7 @@ out otherwise.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyflat.analysis.parallel_loops import Form
 from pyflat.ir.loops import recognise_counted
@@ -27,11 +27,14 @@ _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "
 @dataclass(slots=True)
 class SureIndices:
     """`always`: inside in each iteration of the loops around; `here`: these, and others that are where they stand;
-    `from_start`: not negative where they stand."""
+    `from_start`: not negative where they stand; `guarded`: these, because of a test; `at_most`: sums that tests say
+    they are no larger than, where they stand."""
 
-    always: set[Op]
-    here: set[Op]
-    from_start: set[Op]
+    always: set[Op] = field(default_factory=set)
+    here: set[Op] = field(default_factory=set)
+    from_start: set[Op] = field(default_factory=set)
+    guarded: set[Op] = field(default_factory=set)
+    at_most: dict[Op, list[Form]] = field(default_factory=dict)
 
 
 def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value]) -> SureIndices:
@@ -39,7 +42,7 @@ def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value
     search = _Search(fn, set(lengths), small)
     while search.doubted is None or search.doubted:
         search.doubted = set()
-        search.found = SureIndices(set(), set(), set())
+        search.found = SureIndices()
         search.items(fn.body, [])
         search.carried -= search.doubted
     return search.found
@@ -63,7 +66,7 @@ class _Search:
         self.joins = {value: (node, k) for node in nodes if isinstance(node, If)
                       for k, value in enumerate(node.results) if value.kind is BOOL}
         self.doubted: set[Value] | None = None
-        self.found = SureIndices(set(), set(), set())
+        self.found = SureIndices()
         self.forms: dict[Value, Form] = {}
         self.tries = 0
 
@@ -119,12 +122,16 @@ class _Search:
     def _index(self, op: Op) -> None:
         position, size = map(self._form, op.args)
         rest = _less(_sum(size, position, -1), 1)
+        self.found.at_most[op] = [_sum(test, position, 1) for test in self.tests if _is_less(position, test)]
         if not self._holds(position):
             return
         self.found.from_start.add(op)
+        in_all = self._holds(position, in_all=True)
+        if not in_all:
+            self.found.guarded.add(op)
         if self._holds(rest):
             self.found.here.add(op)
-            if self._holds(position, in_all=True) and self._holds(rest, in_all=True):
+            if in_all and self._holds(rest, in_all=True):
                 self.found.always.add(op)
 
     # --- what is known
@@ -159,7 +166,8 @@ class _Search:
         """A truth that one arm cannot have comes from the other."""
         for arm, other, took in ((node.then, node.orelse, True), (node.orelse, node.then, False)):
             value, never = (_yielded(items, number) for items in (arm, other))
-            if value is not None and isinstance(never, Const) and never.value is not None and never.value != holds:
+            known = not took if never is node.cond else never.value if isinstance(never, Const) else None
+            if value is not None and known is not None and known != holds:
                 yield from self._behind(node.cond, took)
                 yield from self._behind(value, holds)
 
@@ -235,6 +243,11 @@ class _Search:
             return [({value: -1}, by - 1)]
         remainder = _sum(self._form(value.args[0]), ({value: 1}, 0), -by)
         return [remainder, _less(_times(remainder, -1), 1 - by)]
+
+
+def _is_less(position: Form, test: Form) -> bool:
+    """Whether a test takes all of a position from something."""
+    return bool(position[0]) and all(test[0].get(value) == -count for value, count in position[0].items())
 
 
 def _divisor(value: Value) -> int:

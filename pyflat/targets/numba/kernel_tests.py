@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pyflat.frontend.kernels import Kernel
 from pyflat.frontend.kernels.results import names
 from pyflat.ir.nodes import Loop, Op
-from pyflat.targets.numba.kernels.emit import KernelCode
+from pyflat.targets.numba.kernels.emit import KernelCode, Tested
 from pyflat.targets.numba.kernels.fusion import REASONS
 
 
@@ -20,10 +19,10 @@ class _Recording(KernelCode):
         super().__init__(kernel, layouts, [], careful=False)
         self.before: dict[Op, Loop] = {}
 
-    def _tested(self, loop: Loop) -> tuple[Any, set[Op], set[Op]] | None:
+    def _tested(self, loop: Loop) -> Tested | None:
         found = super()._tested(loop)
         if found is not None:
-            for op in found[1]:
+            for op in found.always | found.here:
                 self.before.setdefault(op, loop)
         return found
 

@@ -1,7 +1,7 @@
 """Between which numbers an index lies in a loop nest, computed before the nest runs.
 
-An index like `2 * i + j - 1` is an affine function of the counters of loops and of what does not change in the nest.
-Its least and largest value over the box of all iterations are cheap to compute once; where they are inside the array,
+An index like `k * i + j - 1` is a sum and product of the counters of loops and of what does not change in the nest. Its
+least and largest value over the box of all iterations are cheap to compute once; where they are inside the array,
 no access has to be tested. A counter whose range is empty has a box whose end lies before its start: then nothing runs.
 
 """
@@ -9,10 +9,13 @@ no access has to be tested. A counter whose range is empty has a box whose end l
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
 
+from pyflat.analysis.parallel_loops import Form
+from pyflat.analysis.sure_indices import SureIndices
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, recognise_counted
 from pyflat.ir.nodes import Const, Loop, Op, Param, Value, walk
@@ -106,10 +109,7 @@ class Boxes:
             case "sub":
                 made = Box(b.sub(boxes[0].low, boxes[1].high), b.sub(boxes[0].high, boxes[1].low), depth)
             case "mul":
-                scaled = self._scaled(op, boxes, depth)
-                if scaled is None:
-                    return None
-                made = scaled
+                made = self._scaled(op, boxes, depth) or self._product(boxes[0], boxes[1], depth)
             case "select" if op.args[1] is op.args[2]:
                 made = boxes[0]
             case _:
@@ -126,6 +126,20 @@ class Boxes:
                 return Box(self.builder.mul(low, i64(known)), self.builder.mul(high, i64(known)), depth)
         return None
 
+    def _product(self, a: Box, b: Box, depth: int) -> Box:
+        """Of two numbers that are not known. The ends are among the products of ends."""
+        products = []
+        for x, y in dict.fromkeys((x, y) for x in (a.low, a.high) for y in (b.low, b.high)):
+            both = self.builder.smul_with_overflow(x, y)
+            products.append(self.builder.extract_value(both, 0))
+            self.trust(self.builder.not_(self.builder.extract_value(both, 1)))
+            self._require_modest(products[-1], products[-1])
+        low, high = products[0], products[0]
+        for each in products[1:]:
+            low, high = (self.builder.select(self.builder.icmp_signed(sign, each, end), each, end)
+                         for sign, end in (("<", low), (">", high)))
+        return Box(low, high, depth)
+
     def inside_of(self, position: Value, size: Value) -> Any:
         """The test that a position is inside an axis in every iteration, None where there is none."""
         length = self.invariant(size)
@@ -135,6 +149,26 @@ class Boxes:
         b = self.builder
         fits = b.and_(b.icmp_signed(">=", box.low, i64(0)), b.icmp_signed("<", box.high, length))
         return b.or_(fits, b.icmp_signed("<", box.high, box.low))
+
+    def inside_where_it_stands(self, op: Op, sure: SureIndices) -> Any:
+        """The test that an index with a test of its own around it is inside there, None where there is none."""
+        length = self.invariant(op.args[1])
+        ends = [] if length is None else [end for form in sure.at_most[op] if (end := self._sum(form)) is not None]
+        box = None if ends and op in sure.guarded or length is None else self.of(op.args[0])
+        if box is None and not (ends and op in sure.guarded) or not ends and op not in sure.guarded:
+            return None
+        b = self.builder
+        below = reduce(b.or_, [b.icmp_signed("<", end, length) for end in [*ends, *([box.high] if box else [])]])
+        return below if box is None or op in sure.guarded else b.and_(b.icmp_signed(">=", box.low, i64(0)), below)
+
+    def _sum(self, form: Form) -> Any:
+        """A sum of few numbers that do not change in the nest."""
+        parts = [(self.of(value), count) for value, count in form[0].items() if self.invariant(value) is not None]
+        if len(parts) < len(form[0]) or len(parts) > 2 or abs(form[1]) > MODEST or any(
+                part is None or abs(count) > MAX_FACTOR for part, count in parts):
+            return None
+        terms = [self.builder.mul(part.low, i64(count)) for part, count in parts if part is not None]
+        return reduce(self.builder.add, terms, i64(form[1]))
 
 
 def counters(items: list[Any]) -> dict[Param, Counted]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
@@ -40,6 +40,16 @@ from pyflat.targets.numba.kernels.operations import Guard, KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, STRIDED, Place
 from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack, without_own_vectors
+
+
+class Tested(NamedTuple):
+    """A test before a loop; the indices that are inside of their axes then in all iterations, and where they stand; the
+    operations whose ints are modest."""
+
+    test: Any
+    always: set[Op]
+    here: set[Op]
+    modest: set[Op]
 
 
 @dataclass(slots=True)
@@ -282,7 +292,7 @@ class KernelCode(KernelOperations):
         if tested is None:
             self._loop_once(loop, after)
         else:
-            self._loop_twice(loop, after, *tested)
+            self._loop_twice(loop, after, tested)
         self.bind(loop.results, after)
         for result in self.ended.intersection(loop.results):
             self.keep(self.lane(result))
@@ -298,14 +308,14 @@ class KernelCode(KernelOperations):
                 self.op(op)
         tests = [self._tested(loop) for loop in unknown]
         known = [test for test in tests if test is not None]
-        proven, modest = (self.proven.union(*[test[k] for test in known]) for k in (1, 2))
-        modest |= self.modest
+        proven = self.proven.union(*[test.always for test in known])
+        modest = self.modest.union(*[test.modest for test in known])
         if not all(proven.issuperset(_indices(loop)) for loop in unknown):
             return False
         outer, join = (self.proven, self.modest, self.versions), self.function.append_basic_block("fused")
         if unknown:
             fast, slow = (self.function.append_basic_block(name) for name in ("together", "apart"))
-            b.cbranch(reduce(b.and_, [test[0] for test in known]), fast, slow)
+            b.cbranch(reduce(b.and_, [test.test for test in known]), fast, slow)
             b.position_at_end(slow)
             self.versions = False
             for loop in loops:
@@ -319,38 +329,40 @@ class KernelCode(KernelOperations):
         b.position_at_end(join)
         return True
 
-    def _loop_twice(self, loop: Loop, after: Target, inside: Any, proven: set[Op], modest: set[Op]) -> None:
+    def _loop_twice(self, loop: Loop, after: Target, tested: Tested) -> None:
         fast, slow = (self.function.append_basic_block(n) for n in ("untested", "tested"))
-        self.builder.cbranch(inside, fast, slow)
-        versions, outer_proven, outer_modest = self.versions, self.proven, self.modest
+        self.builder.cbranch(tested.test, fast, slow)
+        versions, outer = self.versions, (self.proven, self.here, self.modest)
         self.builder.position_at_end(fast)
-        self.proven, self.modest = outer_proven | proven, outer_modest | modest
+        self.proven, self.here, self.modest = outer[0] | tested.always, outer[1] | tested.here, outer[2] | tested.modest
         self._loop_once(loop, after)
         self.builder.position_at_end(slow)
-        self.proven, self.modest, self.versions = outer_proven, outer_modest, False
+        (self.proven, self.here, self.modest), self.versions = outer, False
         self._loop_once(loop, after)
         self.versions = versions
 
-    def _tested(self, loop: Loop) -> tuple[Any, set[Op], set[Op]] | None:
-        """The test before a loop that all indices in it are inside, those indices, and the operations whose ints are
-        modest then. None where there is nothing to test."""
+    def _tested(self, loop: Loop) -> Tested | None:
+        """The test before a loop that all indices in it are inside. None where there is nothing to test."""
         innermost = not any(isinstance(item, Loop) for item in walk(loop.body))
         if recognise_counted(loop) is None or not (self.versions or innermost):
             return None
-        indices = [op for op in all_ops(loop.body) if op.opcode == "index" and op not in self.proven]
+        sure = self.kernel.indices
+        indices = [op for op in all_ops(loop.body) if op.opcode == "index" and op not in self.proven | self.here]
         outside = {value: lane.value for value, lane in self.values.items() if lane is not None and lane.kind is INT}
         boxes = Boxes(self.builder, loop, outside, self.counters)
-        proven: set[Op] = set()
+        always, here = set[Op](), set[Op]()
         for op in indices:
-            test = boxes.inside_of(op.args[0], op.args[1])
+            test, found = boxes.inside_where_it_stands(op, sure), here
+            if test is None:
+                test, found = boxes.inside_of(*op.args), always
             if test is not None:
                 boxes.trust(test)
-                proven.add(op)
-        if not proven or boxes.trusted is None or ways.KERNEL_BOUNDS.forced == "each":
+                found.add(op)
+        if not always | here or boxes.trusted is None or ways.KERNEL_BOUNDS.forced == "each":
             ways.note(ways.KERNEL_BOUNDS.name, "each")
             return None
         ways.note(ways.KERNEL_BOUNDS.name, "before")
-        return boxes.trusted, proven, boxes.used
+        return Tested(boxes.trusted, always, here, boxes.used)
 
     def _loop_once(self, loop: Loop, after: Target) -> None:
         plan, split = self.lanes.get(loop), self.splits.get(loop)

@@ -96,7 +96,7 @@ class KernelOperations:
         self.e = Emitter(self.builder, self.symbols, 1)
         self.values: dict[Value, Lane | None] = {}
         self.places = Places(self.builder, self.e)
-        self.proven: set[Op] = set(kernel.indices.always)
+        self.proven, self.here = set(kernel.indices.always), set(kernel.indices.here)
         self.modest: set[Value] = set(kernel.small)
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
@@ -377,7 +377,7 @@ class KernelOperations:
     # --- memory
     def _index(self, op: Op) -> Lane:
         position, size = (self.lane(arg) for arg in op.args)
-        if op in self.proven or op in self.kernel.indices.here:
+        if op in self.proven or op in self.here:
             return position
         b, wrapped = self.builder, position
         if op not in self.kernel.indices.from_start:
