@@ -47,10 +47,16 @@ def framed(x, k, n, out):
                 out[i] += x[y]
 
 
-LARGE = 2**62, 2**40, -2**40, -2**63
+def far(x, k, n, out):
+    """A product that is 0 in 64 bits."""
+    for i in range(n, n + out.shape[0]):
+        out[i - n] = x[i * k]
 
 
-@pytest.mark.parametrize("function", [blocks, squares, lags, leads, framed])
+LARGE = 2**62, 2**32, 2**40, -2**40, -2**63
+
+
+@pytest.mark.parametrize("function", [blocks, squares, lags, leads, framed, far])
 @pytest.mark.parametrize("size", [0, 1, 9])
 def test_values_exceptions_and_what_was_written(function, size):
     twin = pyflat.twin(function, target="numba")
