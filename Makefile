@@ -89,7 +89,7 @@ ratios: $(BENCH_READY)  ## all of bench, docs/contributors/benchmarks.md; goes o
 real: $(READY)  ## functions of other people's packages, where installed, against numba's loops: make real REAL_ARGS=taxes
 	"$(PY)" -m benchmarks.real_functions $(or $(REAL_ARGS),sample)
 
-real-kernels: $(READY)  ## index loops of other people's packages, where PYTHON_WITH_THEM has these: make real-kernels REAL_KERNELS_ARGS='--half all'
+real-kernels: $(READY)  ## index loops of other people's packages, where PYTHON_WITH_THEM has these: make real-kernels REAL_KERNELS_ARGS='--draw all'
 	"$(or $(PYTHON_WITH_THEM),$(PY))" -m benchmarks.real_kernels $(REAL_KERNELS_ARGS)
 
 goals: $(BENCH_READY)  ## the goals for speed: what was measured, and which hold; docs/contributors/goals.md

@@ -1,10 +1,10 @@
 """Index loops over arrays that others wrote for numba, as twins: bits against the plain functions, times against njit.
 
-    make real-kernels REAL_KERNELS_ARGS='--half all'     python -m benchmarks.real_kernels [--target numpy] [--only dtw]
+    make real-kernels REAL_KERNELS_ARGS='--draw all'     python -m benchmarks.real_kernels [--target numpy] [--only dtw]
 
 The functions, drawn at random from installed packages, and their arguments are in `real_kernels.json`, which
-`benchmarks.real_search` writes. In each package they are by turns of the half that is looked at while pyflat is changed
-("seen") and of the half that is not. Callees are plain functions too, as the twin has them; njit compiles all of them.
+`benchmarks.real_search` writes. Nobody looks at those of its last draw, the "fresh", while pyflat is changed. Callees
+are plain functions too, as the twin has them; njit compiles all of them.
 
 A twin takes turns with njit on large arguments, and the plain function runs once; the twin's bits must be the plain
 function's there, and on small arguments of several layouts and dtypes everything that a caller can see: results, what
@@ -71,7 +71,7 @@ class Result:
     """Seconds are nan where there are none; `same`: whether njit has the twin's bits."""
 
     kernel: str
-    half: str
+    draw: str
     status: str = "right"
     """"right", "refused", "wrong", "raw" (an error that is no refusal), "missing"."""
     what: str = ""
@@ -173,7 +173,7 @@ def measure(kernel: Found, value: Any, original: Callable[..., Any], target: str
 
 
 def examined(kernel: Found, target: str) -> Result:
-    result = Result(kernel.name, kernel.half)
+    result = Result(kernel.name, kernel.draw)
     pin()
     try:
         value = getattr(importlib.import_module(kernel.module), kernel.attribute)
@@ -225,13 +225,13 @@ def recorded(path: Path | None) -> list[Result]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=("seen", "unseen", "all"), default="seen")
+    parser.add_argument("--draw", choices=("seen", "fresh", "all"), default="seen")
     parser.add_argument("--target", choices=("numpy", "numba"), default="numba")
     parser.add_argument("--only", default="", help="functions whose module and name contain this")
     parser.add_argument("--out", type=Path, help="write a line of JSON for each function to this file")
     parser.add_argument("--go-on", action="store_true", help="keep what that file has")
     options = parser.parse_args(argv)
-    wanted = [one for one in read() if options.half in ("all", one.half) and options.only in one.name]
+    wanted = [one for one in read() if options.draw in ("all", one.draw) and options.only in one.name]
     versions = {one.package: one.version for one in wanted}
     there = set(installed(list(versions)))
     if not there:
@@ -255,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         result = apart(examined, kernel, options.target, seconds=DEADLINE)
         if isinstance(result, str):
-            result = Result(kernel.name, kernel.half, "raw", result)
+            result = Result(kernel.name, kernel.draw, "raw", result)
         results.append(result)
         print(" ".join(result.cells()), flush=True)
         if options.out:

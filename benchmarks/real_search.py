@@ -40,14 +40,23 @@ from benchmarks.real_arguments import Specs, copied, made, vocabularies
 from benchmarks.uncompiled import parameters, parsed, plain, uncompiled
 from tests.generator.differential import Slow, time_limit
 
-PACKAGES = (
-    "quantecon", "numbagg", "librosa", "pyts", "tslearn", "stumpy", "umap-learn", "pynndescent", "aeon", "sktime",
-    "arch", "econ-ark", "interpolation", "esda", "libpysal", "sparse", "cooltools", "vectorbt", "lenstronomy",
-    "empymod", "verde", "pysheds", "pyflwdir", "xarray-spatial", "numba-stats", "resampy", "kikuchipy", "orix",
-    "hyperspy", "quaternionic", "spherical", "xugrid", "numba-celltree", "hapsira", "datashader", "spatialpandas",
-    "antropy", "scores", "diffsims", "rosettasciio", "numpy-quaternion",
-)
-SEED = 20261128
+DRAWS = {
+    20261128: (
+        "quantecon", "numbagg", "librosa", "pyts", "tslearn", "stumpy", "umap-learn", "pynndescent", "aeon", "sktime",
+        "arch", "econ-ark", "interpolation", "esda", "libpysal", "sparse", "cooltools", "vectorbt", "lenstronomy",
+        "empymod", "verde", "pysheds", "pyflwdir", "xarray-spatial", "numba-stats", "resampy", "kikuchipy", "orix",
+        "hyperspy", "quaternionic", "spherical", "xugrid", "numba-celltree", "hapsira", "datashader", "spatialpandas",
+        "antropy", "scores", "diffsims", "rosettasciio", "numpy-quaternion",
+    ),
+    20261129: (
+        "fastdist", "numpy-groupies", "skglm", "disba", "momepy", "mapclassify", "thewalrus", "clifford", "fbpic",
+        "skan", "sketchnu", "csr", "ssqueezepy", "numbacs", "regridding", "alphatims", "pastas", "bm25s", "ipie",
+        "directlfq", "ffpiv", "abtem", "spikeinterface", "dolo", "algotom", "ranx", "pygbm", "fast-hdbscan", "tsdate",
+        "sgkit", "financepy", "pymatting",
+    ),
+}
+"""Packages by the seed they are drawn with. Nobody looks at the functions of the last draw while pyflat is changed."""
+SEEDS = {package: seed for seed, packages in DRAWS.items() for package in packages}
 PER_PACKAGE = 8
 TESTS = re.compile(r"tests?\b|test_|_?tests|conftest|benchmarks?|\.\.")
 DATA = Path(__file__).with_suffix("").with_name("real_kernels.json")
@@ -61,7 +70,7 @@ ATTEMPTS, SECONDS, COMPILED = 120, 6.0, 3
 
 @dataclass(frozen=True)
 class Found:
-    """A function with arguments. `seen`: of the half that is looked at while pyflat is changed."""
+    """A function with arguments."""
 
     package: str
     version: str
@@ -69,15 +78,14 @@ class Found:
     attribute: str
     specs: Specs
     size: int
-    seen: bool = True
 
     @property
     def name(self) -> str:
         return f"{self.module} {self.attribute}"
 
     @property
-    def half(self) -> str:
-        return "seen" if self.seen else "unseen"
+    def draw(self) -> str:
+        return "fresh" if SEEDS.get(self.package) == max(DRAWS) else "seen"
 
     def arguments(self, size: int, seed: int = 0) -> tuple[Any, ...]:
         return arguments(self.specs, size, seed)
@@ -113,7 +121,7 @@ def candidates(package: str) -> list[tuple[str, str, str]]:
             if text not in texts and subscripts_in_loop(tree):
                 texts.add(text)
                 found.append((name, attribute, hashlib.sha256(text.encode()).hexdigest()))
-    Random(f"{SEED} {package}").shuffle(found)
+    Random(f"{SEEDS.get(package)} {package}").shuffle(found)
     return found
 
 
@@ -207,7 +215,7 @@ def searched(package: str, module: str, attribute: str) -> Found | str:
     if tree.args.vararg or tree.args.kwonlyargs:
         return "other parameters"
     function, vocabulary, good, start = plain(value), vocabularies(value, tree), [], time.perf_counter()
-    for specs in sets(vocabulary, f"{SEED} {module} {attribute}"):
+    for specs in sets(vocabulary, f"{SEEDS.get(package)} {module} {attribute}"):
         if time.perf_counter() - start > SECONDS or len(good) >= 12:
             break
         if covered := coverage(function, specs):
@@ -286,14 +294,14 @@ def apart(call: Callable[..., Any], *given: Any, seconds: float) -> Any:
 
 
 def drawn(package: str, names: Sequence[tuple[str, str]]) -> list[Found]:
-    """Of a package's shuffled candidates the first that have arguments, seen and unseen in turns."""
+    """Of a package's shuffled candidates the first that have arguments."""
     found: list[Found] = []
     for module, attribute in names:
         if len(found) == PER_PACKAGE:
             break
         result = apart(searched, package, module, attribute, seconds=90)
         if not isinstance(result, str):
-            found.append(Found(**{**asdict(result), "seen": len(found) % 2 == 0}))
+            found.append(result)
     return found
 
 
@@ -321,7 +329,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     import numba  # noqa: F401 - once, before processes are made
 
-    wanted = options.packages.split(",") if options.packages else list(PACKAGES)
+    wanted = options.packages.split(",") if options.packages else list(SEEDS)
     names, known = installed(wanted), set[str]()
     kept = [one for one in (read() if DATA.exists() else []) if one.package not in wanted]
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -335,7 +343,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             jobs[pool.submit(drawn, package, new)] = package, len(new)
             known |= {text for _, _, text in some}
         for job in as_completed(jobs):
-            kept = sorted([*kept, *job.result()], key=lambda one: PACKAGES.index(one.package))
+            kept = sorted([*kept, *job.result()], key=lambda one: list(SEEDS).index(one.package))
             print(f"{jobs[job][0]}: {len(job.result())} of {jobs[job][1]} candidates", flush=True)
             write(kept)
     return 0
