@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
     from pyflat.ir.nodes import Op
 
-WORTH = 1e-3
+WORTH = 3e-4
 """Seconds of a call from which on it is looked at."""
-MARGIN = 0.8
+MARGIN = 0.9
 SAME_SIZE = 1.1
 ALIKE = 2.0
 """How many times larger or smaller arrays are to which a trial applies too."""
