@@ -27,7 +27,7 @@ class Stopped(BaseException):
 
 def bounded(run: Callable[[], Any], seconds: float, files: Container[str], *, watch: bool) -> tuple[Any] | None:
     """What a run gives, alone in a tuple. None where it has been stopped: after so many seconds, or, with `watch`,
-    where NumPy would warn."""
+    where NumPy would warn; or where there are no threads."""
     thread, ended = threading.get_ident(), threading.Event()
     stops: list[str] = []
 
@@ -48,7 +48,10 @@ def bounded(run: Callable[[], Any], seconds: float, files: Container[str], *, wa
     watcher, found = threading.Thread(target=stop, daemon=True), None
     try:
         with _switching(seconds / 4), np.errstate(call=warned, **errors):  # type: ignore[arg-type]
-            watcher.start()
+            try:
+                watcher.start()
+            except RuntimeError:  # no more threads
+                return None
             try:
                 found = (run(),)
             finally:

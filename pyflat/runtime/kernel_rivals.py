@@ -31,6 +31,8 @@ ALIKE = 2.0
 """How many times larger or smaller arrays are to which a trial applies too."""
 MEASURED = 2
 """Calls that are measured: a single one may have waited for something."""
+MOST_SAVED = 1 << 30
+"""Bytes of the arrays that are put back where a trial is stopped."""
 IN_A_ROW = 3
 
 
@@ -95,7 +97,8 @@ class Rival:
         if ways.KERNEL_RUNS.forced is not None:
             return ways.KERNEL_RUNS.forced == "original"
         size = _elements(given)
-        if not self._slow or seconds < WORTH or size >= self._slower_from:
+        saved = sum(given[name].nbytes for name in self._kernel.written)
+        if not self._slow or seconds < WORTH or size >= self._slower_from or saved > MOST_SAVED:
             self._before = None
             return False
         _, least, number = self._same_before(size) or (size, seconds, 0)

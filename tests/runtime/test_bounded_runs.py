@@ -58,6 +58,14 @@ def test_other_files_go_on():
     assert ended == [True]
 
 
+def test_without_threads_nothing_runs(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert bounded(endless, 60.0, HERE, watch=True) is None
+
+
 def test_own_exceptions_are_raised():
     with pytest.raises(ZeroDivisionError):
         bounded(lambda: 1 / 0, 60.0, HERE, watch=True)

@@ -185,6 +185,13 @@ def test_an_original_that_takes_long_is_stopped_and_undone(clock, monkeypatch, f
     assert len(stopped) == 1
 
 
+def test_what_would_be_much_to_put_back_is_not_tried(clock, monkeypatch):
+    monkeypatch.setattr(kernel_rivals, "MOST_SAVED", 63)
+    twin, ran = timed(running, clock, monkeypatch)
+    calls(twin, lambda: np.arange(8.0), 6)
+    assert "original" not in ran
+
+
 def test_numba_kernels_that_call_python_are_tried(clock, monkeypatch):
     twin, ran = timed(several, clock, monkeypatch, "numba")
     clock.original = 0.5
