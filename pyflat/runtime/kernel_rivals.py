@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 
 WORTH = 3e-4
 """Seconds of a call from which on it is looked at."""
-MARGIN = 0.9
+MARGIN, PATIENCE = 0.9, 1.5
+"""Of the kernel's time: what the original takes at most to be faster; of that: when it is stopped."""
 SAME_SIZE = 1.1
 ALIKE = 2.0
 """How many times larger or smaller arrays are to which a trial applies too."""
 MEASURED = 2
-"""Calls that are measured: a single one may have waited for something."""
+"""Calls that are measured, of the kernel and of the original: a single one may have waited for something."""
 MOST_SAVED = 1 << 30
 """Bytes of the arrays that are put back where a trial is stopped."""
 IN_A_ROW = 3
@@ -49,7 +50,7 @@ class Rival:
         """Elements of the arrays up to which the original is faster, and from which on it is not."""
         self._before: tuple[int, float, int] | None = None
         """Elements, least seconds and number of the kernel's last calls, while that is to be found out."""
-        self._replayed = 0
+        self._failed = self._replayed = 0
 
     def limit(self, given: Mapping[str, Any]) -> float:
         """How many seconds it may take to make this call: 0 where the kernel makes it."""
@@ -73,16 +74,19 @@ class Rival:
         if limit == math.inf:
             return (original(),)
         before, self._before, size = self._before, None, _elements(given)
-        start = time.perf_counter()
-        found = bounded(original, limit, self._files, watch=watch)
-        seconds = time.perf_counter() - start
-        if found is not None and seconds < limit and before is not None:
+        self._failed += 1
+        clock = time.perf_counter
+        found = bounded(lambda: (clock(), original(), clock()), PATIENCE * limit, self._files, watch=watch)
+        start, value, end = found[0] if found else (0.0, None, math.inf)
+        if end - start < limit and before is not None:
             self._faster_to = ALIKE * size
-            self._say(f"a call of the original takes {seconds * 1e3:.3g} ms and one of the twin "
+            self._say(f"a call of the original takes {(end - start) * 1e3:.3g} ms and one of the twin "
                       f"{before[1] * 1e3:.3g} ms, so the original runs: {self._slow}")
-        elif seconds >= limit:
+        elif self._failed < MEASURED:
+            self._before = before
+        else:
             self._slower_from = size / ALIKE
-        return found
+        return (value,) if found else None
 
     @cached_property
     def _files(self) -> set[str]:
@@ -102,7 +106,7 @@ class Rival:
             self._before = None
             return False
         _, least, number = self._same_before(size) or (size, seconds, 0)
-        self._before = size, min(least, seconds), number + 1
+        self._before, self._failed = (size, min(least, seconds), number + 1), self._failed if number else 0
         return True
 
     def most(self, given: Mapping[str, Any]) -> int | None:

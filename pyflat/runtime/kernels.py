@@ -396,17 +396,18 @@ class Kernels:
         start = time.perf_counter()
         careful = version.shown.expected or strict and version.may_wait or not ways.KERNEL_WATCH.first(True)
         found = version.compiled.run(arguments, careful=careful, watch=watch, strict=strict)
+        quick = found.state == "done"
+        if not quick and not careful and found.state in ("warning", "unclear"):
+            put_back(arguments, kept)
+            ways.note(ways.KERNEL_WATCH.name, "careful")
+            found = version.compiled.run(arguments, careful=True, watch=watch, strict=strict)
         if found.state == "done":
             version.shown.expected = False
             version.runs += 1
             seconds = time.perf_counter() - start
             first = version.runs < 2  # which has compiled
-            if not first and not version.rival.is_open(given, seconds) and learn is not None and not careful:
+            if not first and not version.rival.is_open(given, seconds) and learn is not None and quick and not careful:
                 learn(version, given, seconds, watch)
-        elif not careful and found.state in ("warning", "unclear"):
-            put_back(arguments, kept)
-            ways.note(ways.KERNEL_WATCH.name, "careful")
-            found = version.compiled.run(arguments, careful=True, watch=watch, strict=strict)
         done = found.state == "done" or found.state == "warning" and version.shown.has(found.warnings, errors)
         self._count(0, int(not done), 0)
         if not done:

@@ -116,11 +116,10 @@ def test_a_faster_original_goes_on(clock, monkeypatch):
     assert same_bits(given, np.cumsum(np.arange(8.0)))
 
 
-def test_a_slower_original_runs_once(clock, monkeypatch):
+def test_a_slower_original_runs_twice(clock, monkeypatch):
     twin, ran = timed(running, clock, monkeypatch)
     assert calls(twin, lambda: np.arange(8.0), 6) == []
-    assert ran[:4] == ["text", "text", "text", "original"]
-    assert "original" not in ran[4:]
+    assert ran == ["text", "text", "text", "original", "original", "text"]
 
 
 def test_lanes_alone_are_tried(clock, monkeypatch):
@@ -158,13 +157,13 @@ def test_lanes_within_a_loop_in_order_are_tried_by_size(clock, monkeypatch):
     del ran[:]
     clock.original = 0.2
     calls(twin, lambda: np.ones((8, 8)), 4)
-    assert ran == ["text", "text", "original", "text"]
+    assert ran == ["text", "text", "original", "original"]
 
 
 @pytest.mark.parametrize("function", [running, doubled])
 def test_an_original_that_takes_long_is_stopped_and_undone(clock, monkeypatch, function):
     twin, _ = timed(function, clock, monkeypatch)
-    clock.text = kernel_rivals.WORTH
+    clock.text = 2 * kernel_rivals.WORTH
     calls(twin, lambda: np.arange(8.0), 3)
     stopped = []
 
@@ -182,7 +181,7 @@ def test_an_original_that_takes_long_is_stopped_and_undone(clock, monkeypatch, f
         given, want = np.arange(8.0), np.arange(8.0)
         assert twin(given) is function(want) is None
         assert same_bits(given, want)
-    assert len(stopped) == 1
+    assert len(stopped) == kernel_rivals.MEASURED
 
 
 def test_what_would_be_much_to_put_back_is_not_tried(clock, monkeypatch):
