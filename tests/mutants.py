@@ -954,7 +954,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("what takes a shared value takes another one", "_find_leaders", "keys.merge(op, leader)", "pass"),
          tests="passes/test_share_in_scopes.py"),
     *_of("lanes of kernels", "targets/numba/kernels/lanes.py",
-         ("lanes that take the other arm store", "Gang._choice",
+         ("lanes that take the other arm store", "Gang._masks",
           "each.value if mask is None else self.b.and_(mask, each.value)", "mask"),
          ("a lane that has left goes on", "Gang._while", "self._chosen(go, self._given(param, value), olds)",
           "self._given(param, value)"),
