@@ -243,8 +243,11 @@ def _afterwards(scope: Scope, name: str) -> Lines:
 
 
 def conditional_loop(scope: Scope) -> Lines:
-    """A while loop with a counter, and a condition on data."""
-    r = scope.r
+    """A while loop with a counter, and a condition on data; or one that changes an element until it is small."""
+    r, array = scope.r, target(scope)
+    if array.number == "float" and r.random() < 0.3:
+        place = element(scope, array)
+        return [f"while 1.0 < {place} < 1e6:", f"{_PAD}{place} = {place} * {r.choice(('0.5', '0.25'))} - 0.25"]
     name = scope.name("w")
     inner = scope.inner(loop=True)
     dim = r.choice([*scope.extents])

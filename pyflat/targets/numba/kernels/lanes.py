@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from pyflat.analysis.parallel_loops import linear, places
-from pyflat.errors import InternalError
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import can_fault, fault_condition
 from pyflat.ir.loops import all_ops, has_loop
@@ -238,7 +237,7 @@ class Gang:
         entry = entry_of(loop)
         assert entry is not None
         rest, end = (self.code.function.append_basic_block(name) for name in ("rest", "end"))
-        phis = self._head(loop)
+        head, phis = self._head(loop)
         self.items(entry.header)
         leave = [self._given(result, value) for result, value in zip(loop.results, entry.leave, strict=True)]
         go = self.code.lane(entry.test.cond).value
@@ -246,12 +245,13 @@ class Gang:
         self.b.position_at_end(rest)
         self._test_results(entry.test, entry.arm)
         values = self.items(entry.rest)
-        self._again(loop, phis, [self._given(p, value) for p, value in zip(loop.params, values, strict=True)])
+        self._again(head, phis, [self._given(p, value) for p, value in zip(loop.params, values, strict=True)])
         self.b.position_at_end(end)
         for result, given in zip(loop.results, leave, strict=True):
             self._bind(result, given)
 
-    def _head(self, loop: Loop) -> list[list[Any]]:
+    def _head(self, loop: Loop) -> tuple[Any, list[list[Any]]]:
+        """The block where the loop begins, and what it carries there."""
         before, inits = self.b.block, [self._given(p, v) for p, v in zip(loop.params, loop.inits, strict=True)]
         head = self.code.function.append_basic_block("head")
         self.b.branch(head)
@@ -259,15 +259,11 @@ class Gang:
         phis = [[self._phi((value, before)) for value in values] for values in inits]
         for param, values in zip(loop.params, phis, strict=True):
             self._bind(param, values)
-        return phis
+        return head, phis
 
-    def _again(self, loop: Loop, phis: list[list[Any]], values: list[list[Any]]) -> None:
-        head = phis[0][0].parent if any(phis) else None
+    def _again(self, head: Any, phis: list[list[Any]], values: list[list[Any]]) -> None:
         for phi, value in zip([p for each in phis for p in each], [v for each in values for v in each], strict=True):
             phi.add_incoming(value, self.b.block)
-            head = phi.parent
-        if head is None:
-            raise InternalError(f"the loop {loop.label.name} carries nothing")
         self.b.branch(head)
 
     def _test_results(self, test: If, arm: list[Item]) -> None:
@@ -284,7 +280,7 @@ class Gang:
         turns = stack(self.b, I64) if _may_fault(self.code, self.plan) else None
         if turns is not None:
             self.b.store(i64(0), turns)
-        phis = self._head(loop)
+        head, phis = self._head(loop)
         live = [self._phi((true if mask is None else mask, before)) for mask in around]
         leaving = list(zip(loop.results, entry.leave, strict=True))
         kept = [self._kept(loop, result, value, before) for result, value in leaving]
@@ -313,7 +309,7 @@ class Gang:
         for olds, news in zip(kept, leave, strict=True):
             for phi, value in zip(olds, news, strict=False):
                 phi.add_incoming(value, self.b.block)
-        self._again(loop, phis, following)
+        self._again(head, phis, following)
         self.b.position_at_end(end)
         self.active = around
         for result, given in zip(loop.results, leave, strict=True):

@@ -112,6 +112,7 @@ def test_gangs_of_all_sizes_have_the_bits_of_the_loops(size):
             (escape, lambda: (c.copy(), 40, np.zeros(size, np.int64), np.zeros(size))),
             (left, lambda: (np.abs(c) + 0.1, np.zeros(size))),
             (guarded, lambda: (np.where(x > 1.0, 0.0, x), np.full(size, -1.0))),
+            (shifted, lambda: (c * 3.0, -1.0, 1.5)),
             (columns, lambda: (x.copy(), x[::-1].copy(), np.ones((5, size)))),
             (mixed, lambda: (x.astype(np.float32), x[0] > 0.0, np.zeros(size, np.int16)))):
         assert code_of(function, *make()).lanes
@@ -172,6 +173,15 @@ def test_elements_that_have_several_indices_are_written_in_order():
 def test_arrays_that_overlap():
     buffer = np.random.default_rng(2).normal(size=(6, 40))
     assert_agree(columns, lambda: ((b := buffer.copy())[1:], b[:-1], b[:-1]))
+
+
+def shifted(z, low, high):
+    """A loop that carries nothing but memory."""
+    for i in range(z.shape[0]):
+        while z[i] >= high:
+            z[i] -= high - low
+        while z[i] < low:
+            z[i] += high - low
 
 
 def carried(x, y):
