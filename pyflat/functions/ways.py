@@ -96,7 +96,7 @@ KERNEL_BOUNDS = Way("kernel bounds", "before|each", "analysis of the indices",
 KERNEL_WATCH = Way("kernel watch", "quick|careful", "whether flags were raised",
                    "Warnings of a kernel are guessed by the processor's flags, or every operation is watched (numba).")
 KERNEL_RUNS = Way("kernel runs", "text|original", "a clock",
-                  "A kernel that may take longer runs as its text, or as the original (NumPy).")
+                  "A kernel whose loops run in order runs as its text, or as the original (NumPy).")
 
 REGISTRY: Mapping[str, Way] = {way.name: way for way in tuple(globals().values()) if isinstance(way, Way)}
 """All ways, by name."""

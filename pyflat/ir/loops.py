@@ -32,10 +32,9 @@ nothing else, so that no edit can make bounds and loop disagree; `ir.validate` c
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pyflat.errors import Span
 from pyflat.ir.lists import definitions
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import INT
@@ -124,11 +123,6 @@ def has_loop(items: list[Item]) -> bool:
 def all_ops(items: list[Item]) -> Iterator[Op]:
     """Every operation, in the order of the text."""
     return itertools.chain.from_iterable(item.ops for item in walk(items) if isinstance(item, Block))
-
-
-def spans(ops: Iterable[Op]) -> Iterator[Span]:
-    """Where in the source they come from, as far as that is known."""
-    return (op.origin.span for op in ops if op.origin is not None and op.origin.span is not None)
 
 
 # --- counted loops

@@ -55,10 +55,10 @@ def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings:
     if kernel.in_c_order:
         return None
     strict = version.depends_on_filters and warnings_may_raise(np.geterr())
-    direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG,
-                                     most=version.rival.most(given))
+    direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG)
     if direct is None:
         return None
+    direct = version.rival.limited(direct, given)
     text = Conditions(function, parameters, {"calls": caller.stats.calls_cell})
     made = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
     results = _Results(text, [kind for kind in kernel.function.result_kinds if kind is not MEMORY], made)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dis
 import logging
-import math
 import os
 import re
 import time
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import Argument, Kernel
     from pyflat.frontend.kernels.results import Outcome
-    from pyflat.ir.nodes import Op
+    from pyflat.ir.nodes import Loop, Op
     from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
@@ -78,19 +77,18 @@ class Roles(dict[str, str]):
 
 class RunnableKernel(Protocol):
     """A kernel as a target has compiled it. `ends`: the operations whose faults end a run at once; None where stores
-    come in another order than in the original; `slow`: why it may take longer than the original, "" where
-    it does not. Without `careful` a warning is a guess, and without `watch` there are none; `strict`: one may end the
-    original."""
+    come in another order than in the original; `in_steps`: a loop that Python runs, and of how many loops the
+    iterations run at once. Without `careful` a warning is a guess, and without `watch` there are none; `strict`: one
+    may end the original."""
 
     @property
     def ends(self) -> Container[Op] | None: ...
-    @property
-    def slow(self) -> str: ...
+    in_steps: tuple[Loop | None, int]
 
     def version(self, _: bool, /) -> Any: ...
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool) -> Outcome: ...
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
-               most: int | None) -> Callable[..., Any] | None: ...
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
+               ) -> Callable[..., Any] | None: ...
 
 
 @dataclass(eq=False)
@@ -106,7 +104,7 @@ class Version:
     @cached_property
     def rival(self) -> Rival:
         """Its original, once it has run."""
-        return Rival(self.kernel, self.compiled.slow, self.say)
+        return Rival(self.kernel, *self.compiled.in_steps, self.say)
 
     @cached_property
     def _undone(self) -> tuple[tuple[str, ...], ...]:
@@ -383,31 +381,25 @@ class Kernels:
         if errors["under"] != "ignore":  # which nothing here looks for
             self._count(0, 1, 0)
             return original()
-        watch = warnings_are_wanted(errors)
-        if limit := version.runs and version.rival.limit(given):
-            kept = version.saved.save(arguments, kernel.written if limit < math.inf else ())
-            if made := version.rival.call(original, given, limit, watch=watch):
-                self._count(0, 1, 0)
-                return made[0]
-            put_back(given, kept)
-            version.saved.release(kept)
+        if version.runs and version.rival.makes(given):
+            self._count(0, 1, 0)
+            return version.rival.call(original, given)
         strict = warnings_may_raise(errors)
         kept = version.saved.save(arguments, version.undone(strict=version.depends_on_filters and strict))
-        start = time.perf_counter()
+        watch, start = warnings_are_wanted(errors), time.perf_counter()
         careful = version.shown.expected or strict and version.may_wait or not ways.KERNEL_WATCH.first(True)
         found = version.compiled.run(arguments, careful=careful, watch=watch, strict=strict)
-        quick = found.state == "done"
-        if not quick and not careful and found.state in ("warning", "unclear"):
-            put_back(arguments, kept)
-            ways.note(ways.KERNEL_WATCH.name, "careful")
-            found = version.compiled.run(arguments, careful=True, watch=watch, strict=strict)
         if found.state == "done":
             version.shown.expected = False
             version.runs += 1
             seconds = time.perf_counter() - start
             first = version.runs < 2  # which has compiled
-            if not first and not version.rival.is_open(given, seconds) and learn is not None and quick and not careful:
+            if not first and not version.rival.is_open(given, seconds) and learn is not None and not careful:
                 learn(version, given, seconds, watch)
+        elif not careful and found.state in ("warning", "unclear"):
+            put_back(arguments, kept)
+            ways.note(ways.KERNEL_WATCH.name, "careful")
+            found = version.compiled.run(arguments, careful=True, watch=watch, strict=strict)
         done = found.state == "done" or found.state == "warning" and version.shown.has(found.warnings, errors)
         self._count(0, int(not done), 0)
         if not done:

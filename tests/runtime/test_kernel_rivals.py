@@ -30,13 +30,6 @@ def doubled(a):
         a[i] = 2.0 * a[i]
 
 
-def several(a):
-    s = 0
-    for i in range(a.shape[0]):
-        s += len(np.unique(a[i]))
-    return s
-
-
 def products(a):
     s = 0
     for i in range(len(a)):
@@ -72,7 +65,6 @@ def clock(monkeypatch):
 def timed(function, clock, monkeypatch, target="numpy"):
     """A twin whose runs take what the clock says, and a list of which ran."""
     from pyflat.runtime.kernels import Kernels
-    from pyflat.targets.numba.kernels.engine import NumbaKernel
     from pyflat.targets.numpy.kernels.engine import NumpyKernel
 
     ran = []
@@ -84,8 +76,7 @@ def timed(function, clock, monkeypatch, target="numpy"):
             return call(*args, **kwargs)
         return run
 
-    for engine in (NumbaKernel, NumpyKernel):
-        monkeypatch.setattr(engine, "run", slow("text", engine.run))
+    monkeypatch.setattr(NumpyKernel, "run", slow("text", NumpyKernel.run))
     monkeypatch.setattr(Kernels, "original", slow("original", Kernels.original))
     own = types.FunctionType(function.__code__, globals(), function.__name__)
     return pyflat.twin(own, target=target), ran
@@ -116,18 +107,17 @@ def test_a_faster_original_goes_on(clock, monkeypatch):
     assert same_bits(given, np.cumsum(np.arange(8.0)))
 
 
-def test_a_slower_original_runs_twice(clock, monkeypatch):
+def test_a_slower_original_runs_once(clock, monkeypatch):
     twin, ran = timed(running, clock, monkeypatch)
     assert calls(twin, lambda: np.arange(8.0), 6) == []
-    assert ran == ["text", "text", "text", "original", "original", "text"]
+    assert ran[:4] == ["text", "text", "text", "original"]
+    assert "original" not in ran[4:]
 
 
-def test_lanes_alone_are_tried(clock, monkeypatch):
+def test_lanes_alone_are_not_tried(clock, monkeypatch):
     twin, ran = timed(doubled, clock, monkeypatch)
-    clock.original = 0.5
-    found = calls(twin, lambda: np.arange(8.0), 6)
-    assert ran == ["text", "text", "text", *["original"] * 3]
-    assert "so the original runs: loops are operations on arrays on NumPy" in found[0]
+    calls(twin, lambda: np.arange(8.0), 6)
+    assert "original" not in ran
 
 
 def test_short_calls_are_not_tried(clock, monkeypatch):
@@ -157,61 +147,9 @@ def test_lanes_within_a_loop_in_order_are_tried_by_size(clock, monkeypatch):
     del ran[:]
     clock.original = 0.2
     calls(twin, lambda: np.ones((8, 8)), 4)
-    assert ran == ["text", "text", "original", "original"]
-
-
-@pytest.mark.parametrize("function", [running, doubled])
-def test_an_original_that_takes_long_is_stopped_and_undone(clock, monkeypatch, function):
-    twin, _ = timed(function, clock, monkeypatch)
-    clock.text = 2 * kernel_rivals.WORTH
-    calls(twin, lambda: np.arange(8.0), 3)
-    stopped = []
-
-    def endless(given):
-        try:
-            while True:
-                given[0] += 1.0
-        except:  # noqa: E722 - what it catches does not matter
-            clock.now += 1.0
-            stopped.append(True)
-            return -1.0
-
-    monkeypatch.setattr("pyflat.runtime.kernels.Kernels.original", lambda _, args, __: endless(*args))
-    for _ in range(5):
-        given, want = np.arange(8.0), np.arange(8.0)
-        assert twin(given) is function(want) is None
-        assert same_bits(given, want)
-    assert len(stopped) == kernel_rivals.MEASURED
-
-
-def test_what_would_be_much_to_put_back_is_not_tried(clock, monkeypatch):
-    monkeypatch.setattr(kernel_rivals, "MOST_SAVED", 63)
-    twin, ran = timed(running, clock, monkeypatch)
-    calls(twin, lambda: np.arange(8.0), 6)
-    assert "original" not in ran
-
-
-def test_numba_kernels_that_call_python_are_tried(clock, monkeypatch):
-    twin, ran = timed(several, clock, monkeypatch, "numba")
-    clock.original = 0.5
-    found = calls(twin, lambda: np.arange(12.0).reshape(3, 4), 6)
-    assert ran == ["text", "text", "text", *["original"] * 3]
-    assert found[0].endswith("so the original runs: NumPy is called by way of Python")
-
-
-def test_a_plan_of_short_calls_to_python_leaves_long_ones_to_the_clock(clock, monkeypatch):
-    twin, ran = timed(several, clock, monkeypatch, "numba")
-    clock.text = clock.original = kernel_rivals.WORTH / 2
-    calls(twin, lambda: np.arange(12.0).reshape(3, 4), 4)
-    assert ran == ["text", "text"]  # then the plan
-    clock.text, clock.original = 1.0, 0.5
-    calls(twin, lambda: np.arange(120.0).reshape(30, 4), 4)
-    assert ran[2:] == ["text", "text", "original", "original"]
-
-
-def test_other_numba_kernels_are_not_tried(clock, monkeypatch):
-    twin, ran = timed(running, clock, monkeypatch, "numba")
-    calls(twin, lambda: np.arange(8.0), 6)
+    assert ran == ["text", "text", "original", "text"]
+    del ran[:]
+    calls(twin, lambda: np.ones((100, 100_000)), 3)  # the original may take minutes
     assert "original" not in ran
 
 

@@ -91,11 +91,8 @@ class _Making:
     code: _Code
     returned: Sequence[str]
     watch: bool
-    most: int | None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.most is not None and sum([getattr(each, "size", 0) for each in arguments]) > self.most:
-            return NotImplemented
         with _under_way(self.code.sites, self.watch, self.code.calls) as met:
             found = self.call(*arguments)
         if not self.returned or found is NotImplemented or found is ...:
@@ -109,6 +106,8 @@ class _Making:
 class NumbaKernel:
     """A kernel for arguments that lie like the first ones. A call gives the status, the numbers of the result and the
     arrays that it returns."""
+
+    in_steps = None, 0
 
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str]):
         self.kernel, self.layouts = kernel, dict(layouts)
@@ -124,10 +123,6 @@ class NumbaKernel:
             if careful not in self._versions:
                 self._versions[careful] = _Code(self._code(careful))
             return self._versions[careful]
-
-    @property
-    def slow(self) -> str:
-        return "NumPy is called by way of Python" if self.version(False).calls else ""
 
     @cached_property
     def ends(self) -> set[Op]:
@@ -159,12 +154,11 @@ class NumbaKernel:
         warnings = frozenset(np.flatnonzero(results[first + code.kept:]).tolist())
         return Outcome("warning" if watch and status & watched else "done", self._numbers(results), made, warnings)
 
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
-               most: int | None) -> Callable[..., Any] | None:
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
+               ) -> Callable[..., Any] | None:
         """A function of arguments like these that runs the kernel at once: it gives the numbers of the result, alone or
         as a tuple, and the arrays made; NotImplemented where the arguments are of other types; Ellipsis for what the
-        original is to say. None where there is none. `saved`: arrays to put back then; `release`: it takes long;
-        `most`: elements that the arrays may have together, where Python is called."""
+        original is to say. None where there is none. `saved`: arrays to put back then; `release`: it takes long."""
         arguments = [self._given(name, value, name in saved) for name, value in given.items()]
         if None in arguments:
             return None
@@ -173,7 +167,7 @@ class NumbaKernel:
                      [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watched, release=release, kept=code)
         if call is None or not self._sites:
             return call
-        return _Making(call, code, self.returned, watch, most)
+        return _Making(call, code, self.returned, watch)
 
     def _given(self, name: str, value: Any, saved: bool) -> Given | None:
         argument = self.kernel.arguments.get(name)

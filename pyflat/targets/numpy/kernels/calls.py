@@ -32,13 +32,12 @@ _make_state = getattr(np._core.umath, "_make_extobj", None)
 
 
 def direct(kernel: Kernel, run: Callable[..., Any], given: Mapping[str, Any], saved: Collection[str], *,
-           errors: Mapping[str, Any], most: int | None, met: tuple[type[Exception], ...],
-           results: Sequence[type | None]) -> Callable[..., Any] | None:
+           errors: Mapping[str, Any], met: tuple[type[Exception], ...], results: Sequence[type | None]
+           ) -> Callable[..., Any] | None:
     """The function for arguments like these. None where they are unusual.
 
     run       the text of the kernel, compiled
     errors    the error state that it runs in
-    most      elements that the arrays have together, where that is limited
     met       the exceptions that say that the original has to run
     results   the type of each number that it gives, then None for each array
     """
@@ -52,9 +51,6 @@ def direct(kernel: Kernel, run: Callable[..., Any], given: Mapping[str, Any], sa
         return None
     unfit = [f"state.get() is not {writer.known(_state.get())} and getbufsize() != {np.getbufsize()}",
              *[each for each in conditions if each], *writer.overlaps()]
-    if most is not None:
-        sizes = [f"{writer.names[name]}.size" for name, value in given.items() if isinstance(value, np.ndarray)]
-        unfit.append(f"{' + '.join(sizes)} > {most}")
     names = {name: writer.names[name] for name in saved}
     if names:
         unfit.append(f"{' + '.join(f'{name}.nbytes' for name in names.values())} > {MOST_SAVED}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from pyflat.frontend.kernels.results import Outcome
 from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import translating
-from pyflat.ir.loops import all_ops, spans
 from pyflat.ir.memory import overlaps_itself
 from pyflat.ir.nodes import Loop
 from pyflat.ir.shape import Fixed
@@ -30,7 +29,7 @@ class NumpyKernel:
     version without lanes runs, as where two elements of an array that is written are the same one."""
 
     ends = None
-    slow = ""
+    in_steps: tuple[Loop | None, int] = None, 0
 
     def __init__(self, kernel: Kernel, arguments: Mapping[str, Any]):
         self.kernel = kernel
@@ -45,16 +44,16 @@ class NumpyKernel:
                 writer = KernelText(self.kernel, lanes=lanes_too and self._lanes)
                 text = writer.text()
                 if lanes_too:
-                    self.slow = f'{_reason(writer.in_order)} on NumPy; target="numba" compiles it'
+                    self.in_steps = writer.in_order[-1] if writer.in_order else None, writer.most_at_once
                 names: dict[str, Any] = {}
                 exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
                 self._versions[lanes_too] = names[writer.function_name], text
             return self._versions[lanes_too]
 
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
-               most: int | None) -> Callable[..., Any] | None:
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
+               ) -> Callable[..., Any] | None:
         """A function of arguments like these, as that of the numba target."""
-        return calls.direct(self.kernel, self.version(True)[0], given, saved, errors=_errors(watch=watch), most=most,
+        return calls.direct(self.kernel, self.version(True)[0], given, saved, errors=_errors(watch=watch),
                             met=(array_lanes.Wraps, array_lanes.Warned, *_FAULTS),
                             results=[*map(_PYTHON.__getitem__, self._kinds), *[None] * len(self._returned)])
 
@@ -87,14 +86,6 @@ class NumpyKernel:
         each = result if count > 1 else (result,)[:count]
         numbers = [_PYTHON[kind](number) for kind, number in zip(self._kinds, each, strict=False)]
         return numbers, dict(zip(self._returned, each[len(self._kinds):], strict=True))
-
-
-def _reason(in_order: Sequence[Loop]) -> str:
-    """Why the original may be faster; the loops that are one of Python's."""
-    if not in_order:
-        return "loops are operations on arrays"
-    span = next(spans(all_ops(in_order[-1].body)), None)
-    return f"{f'the loop in line {span.line}' if span else 'a loop'} runs one iteration after the other"
 
 
 def _errors(*, watch: bool) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Loops(Nests):
         self.far: list[set[Label]] = []
         self.in_order: list[Loop] = []
         """Those that are one of Python's."""
+        self.most_at_once = 0
+        """Loops of a nest that runs as lanes."""
         self.left: set[Label] = set()
         """Labels that something has left by `break`."""
 
@@ -151,6 +153,7 @@ class Loops(Nests):
             self.in_order.append(loop)
             self.plain_loop(loop, mask)
         else:
+            self.most_at_once = max(self.most_at_once, len(nest.loops))
             before = len(self.in_order)
             self.put_nest(loop, nest)
             del self.in_order[before:]  # where there is no iteration
