@@ -1088,6 +1088,7 @@ def test_what_is_worth_threads_takes_the_long_way(long, short, monkeypatch):
     for _ in range(3):
         twin(*args)
     monkeypatch.setenv("PYFLAT_NUM_THREADS", "2")
+    monkeypatch.setattr(threads, "WORTH_IT", float("inf"))  # however long a call takes here
     short(twin, *args)
     monkeypatch.setattr(threads, "WORTH_IT", 0.0)
     long(twin, *args)
