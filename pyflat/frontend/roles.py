@@ -64,15 +64,17 @@ def _through_helpers(function: types.FunctionType, passed: Iterable[Passed],
                      of: Callable[[types.FunctionType, frozenset[Any]], dict[str, str]], seen: frozenset[Any]
                      ) -> Iterator[tuple[str, str, str]]:
     """The parameters that are passed to helpers as parameters that are found there: the helper, and what was found."""
+    found: dict[Any, dict[str, str]] = {}
     for name, callee, position in passed:
         helper = function.__globals__.get(callee)
         if not isinstance(helper, types.FunctionType) or helper in seen or helper is function:
             continue
         theirs = list(inspect.signature(helper, follow_wrapped=False).parameters)
-        inner = of(helper, seen | {function})
+        if helper not in found:  # once for all that is passed to it
+            found[helper] = of(helper, seen | {function})
         target = theirs[position] if isinstance(position, int) and position < len(theirs) else position
-        if target in inner:
-            yield name, callee, inner[str(target)]
+        if target in found[helper]:
+            yield name, callee, found[helper][str(target)]
 
 
 def _body(function: types.FunctionType) -> list[ast.AST] | None:
