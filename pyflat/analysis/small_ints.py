@@ -19,13 +19,9 @@ FACTOR = 2**8
 
 
 def small_ints(fn: Function, lengths: Iterable[Value]) -> set[Value]:
-    """The ints of a structured function that are small where `lengths` are; also what a counter steps to, which its
-    bound is an int64 beyond."""
+    """The ints of a structured function that are small where `lengths` are; also what a loop over a range that starts
+    anywhere steps to by one, which is at most its bound."""
     small = set(lengths)
-    for item in walk(fn.body):
-        counted = recognise_counted(item) if isinstance(item, Loop) else None
-        if counted is not None:
-            small.add(counted.iv)
     ways, before = dict(_ways(fn)), -1
     while len(small) > before:
         before = len(small)
@@ -33,7 +29,9 @@ def small_ints(fn: Function, lengths: Iterable[Value]) -> set[Value]:
             if op.kind is INT and _is_small(op, small):
                 small.add(op)
         small |= _counters(ways, small)
-    return small
+    counts = [recognise_counted(item) for item in walk(fn.body) if isinstance(item, Loop)]
+    ends = {counted.iv for counted in counts if counted is not None and abs(counted.step) == 1}
+    return small | {value for param in ends for value in ways[param] if isinstance(value, Op) and param in value.args}
 
 
 def _fits(value: Value, limit: int, small: set[Value]) -> bool:

@@ -105,3 +105,20 @@ def test_an_overflow_is_python_s():
     twin = pyflat.twin(given, target="numba")
     for _ in range(3):
         assert twin(np.zeros(3), 2**63 - 2) == 2**63 + 1
+
+
+def from_anywhere(a, n):
+    s = 0
+    for i in range(n, n + 3):
+        s += 1
+        a[0] = i + 10
+    return i + 100
+
+
+def test_a_range_that_starts_anywhere_is_not_small():
+
+    for n in (2**63 - 5, 2**63 - 4, -(2**63), 5):
+        a, b = np.zeros(2), np.zeros(2)
+        wanted = from_anywhere(a, n)
+        assert pyflat.twin(from_anywhere, target="numba")(b, n) == wanted
+        assert a[0] == b[0]
