@@ -8,14 +8,17 @@ Before:                                          After:
     %y = mul %x, %z
     %m.1 = store %m, %j, %y
 
-Memory is a value, so equal loads of one memory are equal numbers. What may fault or warn is shared too: the first one
-has done so. What an arm, a loop or a region computes is known inside of it only. `store`, `alloc` and calls
-that make arrays stay, and so do
-effects and operations that depend on the lanes that are there.
+Memory is a value, so equal loads of one memory are equal numbers. What may fault is shared too: the first one has done
+so. What may warn is shared within a line of the source: Python shows a warning once for each. What an arm, a loop or a
+region computes is known inside of it only. `store`, `alloc` and calls that make arrays stay, and so do effects and
+operations that depend on the lanes that are there.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Function, If, Item, Loop, Op, Region, Value
 from pyflat.ir.opaque_calls import is_barrier, is_guarded
 from pyflat.ir.ops import CONVERGENT
@@ -48,12 +51,12 @@ def share_in_scopes(fn: Function) -> Function:
 PASS = Pass(share_in_scopes)
 
 
-def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[Key, Op], keys: Keys) -> None:
+def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[tuple[Key, Any], Op], keys: Keys) -> None:
     for item in items:
         match item:
             case Block():
                 for op in item.ops:
-                    leader = first.setdefault(keys.key(op), op) if _is_shared(op) else op
+                    leader = first.setdefault((keys.key(op), _line(op)), op) if _is_shared(op) else op
                     if leader is not op:
                         leaders[op] = leader
                         keys.merge(op, leader)
@@ -62,6 +65,12 @@ def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[Key, Op]
                 _find_leaders(item.orelse, leaders, dict(first), keys)
             case Loop() | Region():
                 _find_leaders(item.body, leaders, dict(first), keys)
+
+
+def _line(op: Op) -> Any:
+    """Where NumPy's warning says that it is; None where there is none."""
+    span = op.origin.span if op.origin is not None and may_warn(op.opcode, op.kind) else None
+    return None if span is None else (span.file, span.line)
 
 
 def _is_shared(op: Op) -> bool:

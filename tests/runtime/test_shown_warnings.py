@@ -88,6 +88,25 @@ def test_changed_filters_ask_the_original_again(shown_once, twin, replays, chang
     assert replays() == 2 + each_time
 
 
+def twice(a, b, flag, out):
+    for i in range(a.shape[0]):
+        out[i] = a[i] / b[i]
+        if flag[i]:
+            out[i] = a[i] / b[i] + 1.0
+
+
+def test_each_line_shows_its_own_warning(shown_once):
+    """The quotients are one number."""
+    twin, lines = pyflat.twin(twice, target="numba"), []
+    for function in (twice, twin):
+        with warnings.catch_warnings(record=True) as found:
+            for flag in (False, False, True, True):
+                function(np.ones(3), np.zeros(3), np.full(3, flag), np.zeros(3))
+                lines.append([each.lineno for each in found])
+    assert lines[:4] == lines[4:]
+    assert len(lines[3]) == 2
+
+
 def test_a_block_that_catches_warnings_shows_them_again(shown_once, twin, replays):
     assert agrees(twin, 3, 4)
     with warnings.catch_warnings():

@@ -152,14 +152,17 @@ class Boxes:
 
     def inside_where_it_stands(self, op: Op, sure: SureIndices) -> Any:
         """The test that an index with a test of its own around it is inside there, None where there is none."""
-        length = self.invariant(op.args[1])
-        ends = [] if length is None else [end for form in sure.at_most[op] if (end := self._sum(form)) is not None]
-        box = None if ends and op in sure.guarded or length is None else self.of(op.args[0])
-        if box is None and not (ends and op in sure.guarded) or not ends and op not in sure.guarded:
+        (position, size), guarded, b = op.args, op in sure.guarded, self.builder
+        length = self.invariant(size)
+        if length is None:
             return None
-        b = self.builder
-        below = reduce(b.or_, [b.icmp_signed("<", end, length) for end in [*ends, *([box.high] if box else [])]])
-        return below if box is None or op in sure.guarded else b.and_(b.icmp_signed(">=", box.low, i64(0)), below)
+        ends = [end for form in sure.at_most[op] if (end := self._sum(form)) is not None]
+        box = None if ends and guarded else self.of(position)
+        if box is None and not (ends and guarded) or not ends and not guarded:
+            return None
+        tests = [b.icmp_signed("<", end, length) for end in [*ends, *([box.high] if box else [])]]
+        below = reduce(b.or_, tests)
+        return below if box is None or guarded else b.and_(b.icmp_signed(">=", box.low, i64(0)), below)
 
     def _sum(self, form: Form) -> Any:
         """A sum of few numbers that do not change in the nest."""
