@@ -54,8 +54,6 @@ class Stages:
         def watched(fn: Function, passes: pipelines.Pipeline, on_pass: pipelines.OnPass | None = None) -> Function:
             if passes is pipelines.FLATTEN:
                 self.check("specialise", fn)
-                for each in pipelines.structured():
-                    run(fn, (each,), self.check)
             return run(fn, passes, self.check)
 
         with mock.patch.object(pipelines, "run", watched):

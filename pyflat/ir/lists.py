@@ -1,32 +1,16 @@
-"""Control-flow lists as values: joining and comparing them, how control leaves them, what they define and use."""
+"""Control-flow lists as values: how control leaves them, what they define and use."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 
-from pyflat.ir.build import undefined
-from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Label, Loop, Op, Region, Value, Yield, walk
-from pyflat.ir.types import Kind
+from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Value, walk
 
 
 def last_block(items: Sequence[Item]) -> Block:
     last = items[-1]
     assert isinstance(last, Block)
     return last
-
-
-def splice(into: list[Item], items: Sequence[Item]) -> End:
-    """Append a finished list to one that is being built; gives the end of the former, which is taken off."""
-    first, *rest = items
-    block = last_block(into)
-    assert isinstance(first, Block)
-    block.ops += first.ops
-    block.end = first.end
-    into += rest
-    block = last_block(into)
-    end, block.end = block.end, None
-    assert end is not None
-    return end
 
 
 def exits(items: Sequence[Item], label: Label) -> Iterator[Exit]:
@@ -36,65 +20,9 @@ def exits(items: Sequence[Item], label: Label) -> Iterator[Exit]:
             yield item.end
 
 
-def never_ends(kinds: Sequence[Kind]) -> Yield:
-    """The end of a list whose end is not reached."""
-    return Yield([undefined(kind) for kind in kinds])
-
-
 def same_value(a: Value, b: Value) -> bool:
     """One value, or literals with the same bits."""
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
-
-
-def same_lists(a: Sequence[Item], b: Sequence[Item]) -> bool:
-    """Whether two lists do the same: equal operations, nodes and ends, but for the identity of what they define."""
-    return _Comparison().lists(a, b)
-
-
-class _Comparison:
-    """What in the second list stands for what in the first."""
-
-    def __init__(self) -> None:
-        self.twin: dict[object, object] = {}
-
-    def pair(self, a: Sequence[object], b: Sequence[object]) -> bool:
-        self.twin.update(zip(a, b, strict=False))
-        return len(a) == len(b)
-
-    def values(self, a: Sequence[Value], b: Sequence[Value]) -> bool:
-        return len(a) == len(b) and all(
-            self.twin.get(x, x) is y or same_value(x, y) for x, y in zip(a, b, strict=True)
-        )
-
-    def lists(self, a: Sequence[Item], b: Sequence[Item]) -> bool:
-        return len(a) == len(b) and all(self.items(x, y) for x, y in zip(a, b, strict=True))
-
-    def items(self, a: Item, b: Item) -> bool:
-        match a, b:
-            case Block(), Block():
-                return len(a.ops) == len(b.ops) and all(map(self.ops, a.ops, b.ops)) and self.ends(a.end, b.end)
-            case If(), If():
-                same = self.values([a.cond], [b.cond]) and self.lists(a.then, b.then) and self.lists(a.orelse, b.orelse)
-            case Region(), Region():
-                same = self.pair([a.label], [b.label]) and self.lists(a.body, b.body)
-            case Loop(), Loop():
-                same = self.values(a.inits, b.inits) and self.pair([a.label, a.again], [b.label, b.again])
-                same = same and self.pair(a.params, b.params) and self.lists(a.body, b.body)
-            case _:
-                return False
-        return same and self.pair(a.results, b.results)
-
-    def ops(self, a: Op, b: Op) -> bool:
-        same = (a.opcode, a.kind, repr(a.attrs)) == (b.opcode, b.kind, repr(b.attrs)) and self.values(a.args, b.args)
-        return same and self.pair([a], [b])
-
-    def ends(self, a: End | None, b: End | None) -> bool:
-        if a is None or b is None:
-            return a is b
-        if isinstance(a, Exit) and isinstance(b, Exit):
-            named = self.twin.get(a.label, a.label) is b.label and a.fault == b.fault
-            return named and self.values(a.values, b.values)
-        return type(a) is type(b) and self.values(a.values, b.values)
 
 
 # --- definitions and uses

@@ -218,15 +218,6 @@ def may_warn(opcode: str, kind: Kind) -> bool:
     return opcode in WRAPPING or kind is FLOAT and (opcode in _MAY_WARN or opcode.startswith("np_"))
 
 
-def kind_of_dtype(dtype: np.dtype[Any]) -> Kind | None:
-    """The kind of the elements of an array, None where the language has none."""
-    if dtype.kind == "b":
-        return BOOL
-    if dtype.kind in "iu":
-        return INT
-    return FLOAT if dtype.kind == "f" and dtype.itemsize in (4, 8) else None
-
-
 def overlaps_itself(array: Any) -> bool:
     """Two indices may be the same element, which can be written: windows that slide, made by `as_strided`."""
     if array.flags.c_contiguous or array.flags.f_contiguous or not array.flags.writeable:

@@ -117,14 +117,6 @@ def shader(max_trips: int, *, loops: bool) -> Pipeline:
             prune_dead.PASS, recognise_extrema.PASS, prune_dead.PASS)
 
 
-def structured() -> Pipeline:
-    """Of a structured function: what no way out needs, because the frontend unrolls and decides for itself. For IR from
-    elsewhere."""
-    from pyflat.passes import hoist_invariants, simplify_control, unroll_loops
-
-    return simplify_control.PASS, unroll_loops.PASS, hoist_invariants.PASS
-
-
 def fold(evaluate: Evaluate) -> Pipeline:
     """For backends: what is known is not computed. `evaluate` gives the values of calls on literals."""
     return (_settled(*_folding(evaluate)),)

@@ -22,12 +22,9 @@ from pyflat.ir.shape import Leaf, Shape, rebuild
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.ir.validate import validate
 from pyflat.passes.gather_suspects import drop_faults, gather_suspects
-from pyflat.passes.hoist_invariants import hoist_invariants
 from pyflat.passes.limit_trips import limit_trips
 from pyflat.passes.lower_exits import lower_exits
 from pyflat.passes.pipelines import flatten_ir
-from pyflat.passes.simplify_control import simplify_control
-from pyflat.passes.unroll_loops import unroll_loops
 from pyflat.testing import in_kind, same_bits
 from tests.generator.lanes import Lane
 from tests.generator.outcomes import Expected, Failure, Outcome, Raised, Returned, outside
@@ -95,21 +92,15 @@ def _check_reuse(reused: Specialised, fresh: Specialised, outcome: Outcome) -> N
 
 
 def kept_loops(fn: Callable[..., Any], program: Program) -> Iterator[Stage]:
-    """The forms in which every loop that can stay a loop does, and what the passes over structured forms make of it."""
+    """The forms in which every loop that can stay a loop does."""
     spec = _with_loops(fn, program)
     if spec is None:
         return
     base, shape = spec.function, spec.result
-    simple, lowered = simplify_control(base), lower_exits(base)
-    unrolled, flat = unroll_loops(simple), flatten_ir(base)
+    flat = flatten_ir(base)
     limited = limit_trips(flat, FEW_TRIPS)
-    for name, function in (
-        ("loops kept", base), ("simplify_control", simple), ("unroll_loops", unrolled),
-        ("unroll_loops, few trips", unroll_loops(base, FEW_TRIPS)), ("hoist_invariants", hoist_invariants(base)),
-        ("simplify_control, unrolled", simplify_control(unrolled)), ("lower_exits, loops kept", lowered),
-        ("hoist_invariants, lowered", hoist_invariants(simplify_control(lowered))), ("masked", flat),
-        ("limit_trips", limited),
-    ):
+    for name, function in (("loops kept", base), ("lower_exits, loops kept", lower_exits(base)), ("masked", flat),
+                           ("limit_trips", limited)):
         yield Stage(name, function, shape)
     yield Stage("gather_suspects, limited", gather_suspects(limited, limited=True), shape, 2)
 

@@ -44,7 +44,6 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "dataflow": (pipelines.dataflow(HOIST_LEAVING), frozenset()),
     "shader": (pipelines.shader(100, loops=False), STRAIGHT),
     "shader, with loops": (pipelines.shader(100, loops=True), TOTAL),
-    "structured": (pipelines.structured(), frozenset()),
     "fold": (pipelines.fold(lambda op: None), STRAIGHT),
     "optimize": (pipelines.optimize(lambda op: None, frozenset()), STRAIGHT),
     "optimize, fast": (pipelines.optimize(lambda op: None, PARTS), STRAIGHT),
