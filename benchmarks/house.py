@@ -1,6 +1,6 @@
 """How the code is laid out, in figures: `python -m benchmarks.house`. tests/benchmarks/test_house.py holds the limits.
 
-Imports inside functions count, imports for type checkers only do not.
+Imports inside functions and for type checkers count.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class House:
 
 def imports() -> dict[str, set[str]]:
     """The modules that each module of pyflat imports."""
-    graph = grimp.build_graph("pyflat", exclude_type_checking_imports=True, cache_dir=None)
+    graph = grimp.build_graph("pyflat", cache_dir=None)
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
 

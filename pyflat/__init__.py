@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyflat.errors import FlattenError, InternalError
+    from pyflat.errors import __version__ as __version__
     from pyflat.frontend.notices import LaneWarning, PerformanceWarning, VersionWarning
     from pyflat.runtime.decorator import Flattened, flatten, twin
     from pyflat.runtime.faults import Failure, Faults, LaneError, TripLimitError
     from pyflat.runtime.settings import Options, options, set_defaults
     from pyflat.runtime.twins import Twin
 
-__version__ = "0.1.0"
 __all__ = [
     "Failure",
     "Faults",
@@ -52,7 +52,8 @@ _HOME = {
     "InternalError": "errors", "LaneError": "runtime.faults", "Options": "runtime.settings",
     "LaneWarning": "frontend.notices", "PerformanceWarning": "frontend.notices", "TripLimitError": "runtime.faults",
     "Twin": "runtime.twins", "flatten": "runtime.decorator", "options": "runtime.settings",
-    "VersionWarning": "frontend.notices", "set_defaults": "runtime.settings", "twin": "runtime.decorator",
+    "VersionWarning": "frontend.notices", "__version__": "errors", "set_defaults": "runtime.settings",
+    "twin": "runtime.decorator",
 }
 
 
@@ -80,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     own = {name for name in globals() if name.startswith("__") and name.endswith("__")}
-    return sorted({*own, *__all__, *_MODULES})
+    return sorted({*own, *_HOME, *_MODULES})

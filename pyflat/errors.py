@@ -11,6 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
+__version__ = "0.1.0"
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 """Where pyflat's own files are: no place that a message or warning should name."""
 

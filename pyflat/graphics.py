@@ -36,7 +36,7 @@ from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Leaf, Record, Shape, item_at, leaves, make_record, rebuild, record_of, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.compiled import flatten
-from pyflat.runtime.decorator import twin_of
+from pyflat.runtime.registry import twin_of
 from pyflat.runtime.settings import Options, resolve, settings
 from pyflat.targets import target as targets
 from pyflat.targets.shaders.language import leaf_names

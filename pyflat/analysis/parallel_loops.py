@@ -10,10 +10,9 @@ still.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from pyflat.analysis.dependence import Surroundings, UndecidedError, meeting
-from pyflat.analysis.varying import varying_in
+from pyflat.analysis.varying import Nest, varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
@@ -23,17 +22,6 @@ from pyflat.ir.types import INT, MEMORY
 
 Form = tuple[dict[Value, int], int]
 """Coefficients of values, and a number."""
-
-
-@dataclass(slots=True)
-class Nest:
-    """Loops of which each is all that the one around it does; `body`: what the innermost does in an iteration."""
-
-    loops: list[Loop]
-    counted: list[Counted]
-    body: list[Item]
-    longer: dict[Value, int] = field(default_factory=dict)
-    """Lengths that must be more than a number: -1 and 0 are one element where the length is 1."""
 
 
 def nest_of(loop: Loop, around: Surroundings) -> Nest | None:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from pyflat.ir.faults import can_fault
+from pyflat.ir.loops import Counted
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value, Yield, walk
 from pyflat.ir.types import MEMORY
 
-if TYPE_CHECKING:
-    from pyflat.analysis.parallel_loops import Nest
+
+@dataclass(slots=True)
+class Nest:
+    """Loops of which each is all that the one around it does; `body`: what the innermost does in an iteration."""
+
+    loops: list[Loop]
+    counted: list[Counted]
+    body: list[Item]
+    longer: dict[Value, int] = field(default_factory=dict)
+    """Lengths that must be more than a number: -1 and 0 are one element where the length is 1."""
 
 
 def varying_in(loop: Loop, known: set[Value]) -> set[Value]:

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
 
 import libcst as cst
 
-from pyflat.errors import CODES, PACKAGE
-from pyflat.ir.nodes import Param
-
-if TYPE_CHECKING:
-    from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.errors import CODES, PACKAGE, Span
+from pyflat.frontend.capture import Captured
 
 ONE_NUMBER = ("a lane is one element of an array argument, so that this is one number; the elements of a lane can be "
               "passed as a tuple of arrays, f((xs, ys)); arrays= names parameters that are whole arrays")
@@ -29,14 +25,14 @@ def is_library(file: str) -> bool:
     return file.startswith((*_LIBRARIES, PACKAGE))
 
 
-def in_library(frames: Sequence[Frame]) -> str:
-    """The remedy where the user's code calls a library, whose code is refused; "" elsewhere."""
-    if not frames or is_library(frames[0].captured.file) or not is_library(frames[-1].captured.file):
+def in_library(calls: Sequence[tuple[Captured, Span | None]]) -> str:
+    """The remedy where the user's code calls a library, whose code is refused; "" elsewhere. `calls`: the functions
+    that are running, the outermost first, and where they are called."""
+    if not calls or is_library(calls[0][0].file) or not is_library(calls[-1][0].file):
         return ""
-    entered = next(frame for frame in frames if is_library(frame.captured.file))
-    place = f" at {entered.call_span}" if entered.call_span else ""
-    return (f"this is code of a library; replace your call of {entered.captured.name}{place}, or pass its result as "
-            f"an argument")
+    entered, span = next(call for call in calls if is_library(call[0].file))
+    place = f" at {span}" if span else ""
+    return f"this is code of a library; replace your call of {entered.name}{place}, or pass its result as an argument"
 
 
 _KERNEL_WORDS = (
@@ -80,12 +76,10 @@ def names_in(node: cst.CSTNode) -> Iterator[str]:
         todo += reversed(found.children)
 
 
-def make_known(s: Evaluator, node: cst.CSTNode | None) -> str:
-    """The remedy for a value that has to be known while flattening."""
+def make_known(node: cst.CSTNode | None, parameters: Collection[str]) -> str:
+    """The remedy for a value that has to be known while flattening; `parameters`: what may be made static."""
     choose = "choose between known values, as in `a if n == 1 else b`"
-    names = set(names_in(node)) if node is not None and len(s.frames) == 1 else set()
-    given = [name for name in sorted(names) if isinstance(value := s.state.locals.get(name), Param)
-             and value in s.arguments]
+    given = sorted(set(names_in(node)).intersection(parameters)) if node is not None else []
     if not given:
         return choose
     shown = f"static={given[0]!r}" if len(given) == 1 else f"static={tuple(given)!r}"

@@ -21,9 +21,9 @@ from pyflat.frontend.result import Specialised
 from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import ControlLeft, Effects, Evaluator, Frame
+from pyflat.frontend.state.frames import ControlLeft, Effects, Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Complex, GuardedUnion, IncomingEdge, OtherText, State, Static
+from pyflat.frontend.state.values import Abstract, Complex, Frame, GuardedUnion, IncomingEdge, OtherText, State, Static
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import Builder, const, undefined
 from pyflat.ir.formats import F8, FloatFormat

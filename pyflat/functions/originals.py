@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
-import pyflat
+from pyflat.errors import PACKAGE
 
 _MODULES = ("math", "cmath", "builtins", "operator", "functools", "itertools", "bisect", "statistics", "dataclasses",
             "copy", "inspect", "warnings", "numpy", "numpy.linalg")
@@ -162,7 +162,7 @@ def keep_own() -> None:
 def _import_all() -> None:
     """Import what compiles, wherever it would be imported otherwise; what knows other libraries imports them."""
     with _in_their_places():
-        for module in pkgutil.walk_packages(pyflat.__path__, "pyflat."):
+        for module in pkgutil.walk_packages([PACKAGE], "pyflat."):
             if module.name.startswith(_COMPILING) and ".containers." not in module.name:
                 with suppress(ImportError):  # numba's library is not there
                     importlib.import_module(module.name)

@@ -30,7 +30,7 @@ from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Stats
+    from pyflat.runtime.stats import Stats
 
 __all__ = ["Explanation", "KernelExplanation", "explain", "explain_kernel"]
 LARGE_SHARE = 0.2
@@ -114,8 +114,8 @@ class Explanation:
     arms_kept: int
     arms_waited: int
     refilled: bool
-    integers: int
     narrowed: int
+    integers: int
     branches: tuple[Arms, ...]
     loops: tuple[tuple[SourceLine | None, str], ...]
     functions: tuple[Called, ...]
@@ -127,6 +127,10 @@ class Explanation:
     @property
     def cost(self) -> int:
         return sum(family.cost for family in self.operations)
+
+    @property
+    def held(self) -> targets.Lanes:
+        return targets.Lanes(*(getattr(self, name) for name in targets.Lanes._fields))
 
     @property
     def counts(self) -> str:
@@ -286,7 +290,7 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
     if found.detection / total >= LARGE_SHARE and options.errors != "unchecked":
         yield (f"{found.detection / total:.0%} of the cost detects lanes that fail or overflow "
                f'(errors="unchecked" leaves it out)')
-    yield from targets.of(options.target).costs().slower(found)
+    yield from targets.of(options.target).costs().slower(found.held, found.form)
     if found.lanes and found.replayed / found.lanes >= MANY_REPLAYED:
         yield f"{found.replayed:,} of {found.lanes:,} lanes were run by the original, about a microsecond each"
 
@@ -296,7 +300,7 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
 
 def _text(found: Explanation) -> Iterator[str]:
     yield f"{found.name}({found.kinds}) on {found.target}, cost {found.cost:,} (an addition is 1)"
-    yield from targets.of(found.target).costs().about(found)
+    yield from targets.of(found.target).costs().about(found.held, found.integers)
     yield ""
     yield "operations                count      cost"
     for family in found.operations:

@@ -38,7 +38,7 @@ from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
-    from pyflat.runtime.calls import Stats
+    from pyflat.runtime.stats import Stats
 
 _LAYOUTS = {"C": "C order, without gaps", "R": "rows without gaps", "S": "strided"}
 _SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}

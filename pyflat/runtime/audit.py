@@ -26,8 +26,7 @@ from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
-    from pyflat.inspection.lane_trace import LaneTrace
-    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.interfaces import Calls
 
 
 @cache
@@ -46,7 +45,7 @@ class DifferenceError(AssertionError):
         *,
         lane: int | tuple[int, ...] = (),
         row: tuple[Any, ...] = (),
-        lane_trace: LaneTrace | None = None,
+        lane_trace: Any = None,
     ):
         super().__init__(message)
         self.lane = lane
@@ -86,7 +85,7 @@ def audit_lanes(context: CallContext, result: Shape, found: Sequence[Array], run
         raise _difference(replay, drawn, position, rows[position], ours, repr(theirs))
 
 
-def audit_kernel(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> None:
+def audit_kernel(caller: Calls, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> None:
     """Compare some calls of a kernel with their original. Raises DifferenceError."""
     if _random().random() >= options.audit:
         return

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import CellType
 from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.functions.locks import brief
-from pyflat.functions.ways import CALLS, Noted, key, merged, noting
+from pyflat.functions.ways import noting
 from pyflat.ir.shape import (
     Fixed,
     Labels,
@@ -40,80 +39,19 @@ from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults, Part
 from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_grouped
+from pyflat.runtime.interfaces import Planned
 from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.labels import made_ranges, none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
-from pyflat.runtime.plans import Planned, Plans
+from pyflat.runtime.plans import Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options, Settings
+from pyflat.runtime.stats import Stats
 from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
 LARGE_CALL = 10_000
 SLOW_SHARE = 0.01
 """Above this share of lanes that are replayed, or put together one by one, a large call warns, once for each twin."""
-
-
-class Stats:
-    """What a twin has done so far: calls, their lanes, the lanes that were replayed through the original, and those
-    that failed and were kept (`errors="mask"` and "nan"). A call of a kernel has no lanes; where the original runs, it
-    is counted as one that was replayed."""
-
-    __slots__ = ("_compiled", "_noted", "_options", "calls_cell", "failed", "in_steps", "lanes_cell", "replayed")
-
-    def __init__(self, compiled: Compilations) -> None:
-        self._compiled = compiled
-        self._noted: list[Noted] = []
-        self._options: list[tuple[Options, tuple[str, ...]]] = []
-        self.in_steps = 0
-        """Calls that no plan has made."""
-        self.calls_cell, self.lanes_cell = CellType(0), CellType(0)  # plans count in them as variables of their own
-        self.replayed = self.failed = 0
-
-    @property
-    def calls(self) -> int:
-        return int(self.calls_cell.cell_contents)
-
-    @property
-    def lanes(self) -> int:
-        return int(self.lanes_cell.cell_contents)
-
-    @property
-    def functions(self) -> dict[str, str]:
-        """The functions of the C library that the twins compiled so far have the digits of, gamma and lgamma of CPython
-        too, and what is known of each: "verified", "bounded" or "called" (`pyflat.functions.loaded_library`)."""
-        from pyflat.functions.loaded_library import standing
-        from pyflat.functions.vmath.exact import is_verified
-
-        names = sorted(self._compiled.functions())
-        return {name: "verified" if is_verified(name) else standing(name) for name in names}
-
-    @property
-    def ways(self) -> dict[str, tuple[str, ...]]:
-        """Which of the ways to compute the same have run so far (`pyflat.functions.ways`):
-        {"few": ("many",), "refill": ("plain", "refilled"), "calls": ("plan", "long"), ...}."""
-        calls = {"long"} if self.in_steps else set()
-        if self.calls > self.in_steps:
-            calls.add("plan")
-        own: Noted = {CALLS.name: calls} if calls else {}
-        made_for = {(built, forced) for options, forced in self._options for built in options.all_built}
-        return merged([own, *self._noted, *self._compiled.ways(made_for)])
-
-    def note(self, noted: Noted, options: Options) -> None:
-        """Note what was chosen in a call with these options that was made step by step."""
-        if not any(options is known for known, _ in self._options):
-            self._options.append((options, key()))
-        if noted and noted not in self._noted:
-            self._noted.append(noted)
-
-    @property
-    def library(self) -> str:
-        """The identity of the C library of this process: processes in which it is the same compute the same digits."""
-        from pyflat.functions.loaded_library import identity
-
-        return identity()
-
-    def __repr__(self) -> str:
-        return f"Stats(calls={self.calls}, lanes={self.lanes}, replayed={self.replayed}, failed={self.failed})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +110,7 @@ class Caller:
             learn = None if twin is None or long else partial(self.plans.learn_kernel, self, options, twin)
             return self.kernels(args, kwargs, options, out, learn)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
-            coded = word_call(self, texts, args, kwargs, options, out, part)
+            coded = word_call(self, self.words, texts, args, kwargs, options, out, part)
             if coded is not None:
                 return self._run_coded(coded, args, kwargs)
         if found := columns(self.parameters, args, kwargs, options.static):
@@ -234,7 +172,7 @@ class Caller:
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
-            coded = word_call(self, texts, args, kwargs, options)
+            coded = word_call(self, self.words, texts, args, kwargs, options)
             if coded is not None:
                 coded.built.prepare(coded.context.lanes.inputs)
                 return
@@ -260,7 +198,7 @@ class Caller:
         self._require(options)
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         texts = texts_in(self.parameters, args, kwargs, options.static)
-        coded = word_call(self, texts, args, kwargs, options) if texts else None
+        coded = word_call(self, self.words, texts, args, kwargs, options) if texts else None
         if coded is not None:
             return Ready(coded.context, coded.call.arguments, coded.built, coded.reference)
         if found := columns(self.parameters, args, kwargs, options.static):

@@ -1,22 +1,14 @@
-"""The two ways to a twin: the decorator `flatten`, and `twin` for functions that are left untouched.
-
-Twins are cached as long as their function lives and no longer: a twin object holds its function, and `_twins` is weak
-in the twin; what was compiled outlives the twin object (`pyflat.runtime.compiled.compilations`). A bound method is a
-new object at each access, so the twins of the last few are held.
-"""
+"""The two ways to a twin: the decorator `flatten`, and `twin` for functions that are left untouched."""
 
 from __future__ import annotations
 
 import functools
-import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import unwrap
-from pyflat.functions import ways
-from pyflat.functions.locks import making
+from pyflat.runtime.registry import cached, twin_of
 from pyflat.runtime.settings import OptionArguments, Settings, resolve, settings
 from pyflat.runtime.twins import Twin
 
@@ -25,8 +17,6 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
-MAX_BOUND = 32
-"""Bound methods whose twins are held, and with them their objects."""
 
 
 class Flattened(Protocol[P, R_co]):
@@ -117,36 +107,6 @@ def flat_of(fn: object) -> Twin[..., Any] | None:
     function = fn.__func__ if isinstance(fn, MethodType) else fn
     found = getattr(function, "__dict__", {}).get("flat")
     return found if isinstance(found, Twin) and found.original is function else None
-
-
-_twins: weakref.WeakValueDictionary[tuple[Any, ...], Twin[..., Any]] = weakref.WeakValueDictionary()
-_bound: OrderedDict[tuple[Any, ...], Twin[..., Any]] = OrderedDict()
-
-
-def twin_of(fn: Callable[P, R], options: Mapping[str, Any]) -> Twin[P, R]:
-    """The cached twin for exactly these options."""
-    return cached(fn, settings(options))
-
-
-def cached(fn: Callable[P, R], chosen: Settings, *, check: bool = True) -> Twin[P, R]:
-    """The twin for these options. `check`: whether `static=` names parameters; a function that is just being unpickled
-    has no defaults yet."""
-    method = isinstance(fn, MethodType)
-    identity = (id(fn.__func__), id(fn.__self__)) if isinstance(fn, MethodType) else (id(fn),)
-    key = (*identity, chosen, ways.key())
-    with making:
-        found = _twins.get(key)
-        if found is None:
-            found = Twin(fn, chosen)
-            if check and (chosen_static := dict(chosen).get("static")):
-                found.check_static(chosen_static)
-            _twins[key] = found
-        if method:
-            _bound[key] = found
-            _bound.move_to_end(key)
-            while len(_bound) > MAX_BOUND:
-                _bound.popitem(last=False)
-    return cast("Twin[P, R]", found)
 
 
 def _give_source(fn: Any, source: str) -> None:

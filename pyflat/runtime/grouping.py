@@ -57,7 +57,7 @@ from pyflat.runtime.replay import fit
 from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.interfaces import Calls
 
 MAX_GROUPS = 64
 """Twins in one call: each is flattened and compiled."""
@@ -160,7 +160,7 @@ class _Group:
 
 
 def run_grouped(
-    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
+    caller: Calls, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
     out: Any = None, part: Part | None = None,
 ) -> Any:
     """What the call gives. Raises FlattenError where the groups' results cannot be held together."""
@@ -185,7 +185,7 @@ def run_grouped(
 
 
 def prepare_groups(
-    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
+    caller: Calls, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
 ) -> None:
     """Compile what the call takes. Raises FlattenError where the groups' results cannot be held together."""
     call = _classified(caller, found, args, kwargs, options)
@@ -203,14 +203,14 @@ def prepare_groups(
 
 
 def _classified(
-    caller: Caller, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
+    caller: Calls, found: Mapping[int | str, Column], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options
 ) -> ClassifiedCall:
     """The call with its columns in the place of their values."""
     given = [found.get(place, value) for place, value in enumerate(args)]
     return caller.classified(given, {name: found.get(name, value) for name, value in kwargs.items()}, options)
 
 
-def _builts(caller: Caller, groups: Sequence[_Group], options: Options) -> list[Built]:
+def _builts(caller: Calls, groups: Sequence[_Group], options: Options) -> list[Built]:
     """The twin of each group."""
     builts = [caller.compilations.get(caller.callee.function, g.arguments, options.as_built) for g in groups]
     if any(written_record(built.result) for built in builts):
@@ -257,7 +257,7 @@ def _whole_call(call: ClassifiedCall) -> ClassifiedCall:
 
 
 def _groups(
-    caller: Caller, call: ClassifiedCall, found: list[Column], lanes: Lanes, options: Options
+    caller: Calls, call: ClassifiedCall, found: list[Column], lanes: Lanes, options: Options
 ) -> Iterator[_Group]:
     """The combinations of values that occur, in the order of their first lanes."""
     code = np.zeros(lanes.count, np.intp)
@@ -294,7 +294,7 @@ def _group(call: ClassifiedCall, found: list[Column], values: list[Any], part: n
     return _Group(part, {name: walk(shape) for name, shape in call.arguments.items()}, tuple(values), shown)
 
 
-def _value_for_none(caller: Caller, call: ClassifiedCall, column: Column, options: Options) -> Any:
+def _value_for_none(caller: Calls, call: ClassifiedCall, column: Column, options: Options) -> Any:
     """The value that says what the result of a call without lanes is: one that the column has, that of the last call,
     or the parameter's default."""
     if column.distinct:

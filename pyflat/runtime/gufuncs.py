@@ -39,7 +39,7 @@ from pyflat.targets import target as targets
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.kernels.results import Result
-    from pyflat.runtime.twins import Twin
+    from pyflat.runtime.interfaces import Planned
     from pyflat.targets.numba.outer_loop import Operand, OuterLoop
     from pyflat.targets.numba.strided_loop import StridedLoop
 
@@ -68,7 +68,7 @@ class MadeGufunc:
 
 
 @with_room
-def make_gufunc(twin: Twin[..., Any], caller: Caller, options: Options) -> MadeGufunc:
+def make_gufunc(twin: Planned, caller: Caller, options: Options) -> MadeGufunc:
     """The generalised ufunc of a twin. Raises FlattenError, ValueError where signature= does not fit its function."""
     name = twin.__name__
     if options.signature is None:

@@ -30,8 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-import pyflat
-from pyflat.errors import InternalError
+from pyflat.errors import PACKAGE, InternalError, __version__
 from pyflat.frontend.state import manifest
 from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.manifest import NotKept, Trace
@@ -196,14 +195,14 @@ def _settings(options: Options) -> list[str]:
 @cache
 def _versions() -> tuple[str, ...]:
     """Everything that flattening depends on besides the function."""
-    return (pyflat.__version__, _sources(), sys.version, str(sys.flags.optimize), np.__version__, _numpy_features(),
+    return (__version__, _sources(), sys.version, str(sys.flags.optimize), np.__version__, _numpy_features(),
             loaded_library.identity())
 
 
 def _sources() -> str:
     """The files of pyflat by size and time: whoever works on pyflat never gets what another version has made."""
     found = []
-    for folder, _, names in os.walk(os.path.dirname(pyflat.__file__)):
+    for folder, _, names in os.walk(PACKAGE):
         if not folder.endswith("__pycache__"):
             for name in sorted(names):
                 stat = os.stat(os.path.join(folder, name))

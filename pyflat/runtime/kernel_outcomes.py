@@ -15,7 +15,7 @@ from pyflat.frontend.notices import PerformanceWarning
 from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.interfaces import Calls
 
 _LINE = 64
 """Copies lie at the same place in a line of the cache as what they are copies of."""
@@ -29,7 +29,7 @@ class _Outcome:
     warned: list[str]
 
 
-def compare(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> tuple[str, int, int]:
+def compare(caller: Calls, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> tuple[str, int, int]:
     """The first difference of one call, in words, nothing where there is none; how many elements and numbers were
     compared; whether the twin ran the original itself. The arrays of the call stay as they are. Raises FlattenError
     where the kernel is refused."""

@@ -21,15 +21,14 @@ from pyflat.frontend.callables import NOT_GIVEN, owner_of
 from pyflat.frontend.kernels.results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult, names
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version
-from pyflat.runtime.plan_conditions import OURS, Conditions
-from pyflat.runtime.plan_recipes import Recipe
-from pyflat.runtime.plan_text import MISS
+from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
+from pyflat.runtime.plan_entries import Recipe
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.runtime.shown_warnings import warnings_may_raise
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Caller
-    from pyflat.runtime.plans import Entry
+    from pyflat.runtime.interfaces import Calls
+    from pyflat.runtime.plan_entries import Entry
 
 LONG = 50e-6
 """Seconds from which on other threads may run meanwhile."""
@@ -43,7 +42,7 @@ def key_of(version: Version, given: Mapping[str, Any], options: Options, watch: 
     return id(options), version, watch, *[name for name, value in given.items() if value is NOT_GIVEN]
 
 
-def recipe(caller: Caller, version: Version, given: Mapping[str, Any], settings: Settings, entry: Entry,
+def recipe(caller: Calls, version: Version, given: Mapping[str, Any], settings: Settings, entry: Entry,
            seconds: float, watch: bool) -> Recipe | None:
     """How to make the plan for calls like this one. None where they are not so simple."""
     kernel, layers = version.kernel, in_force()

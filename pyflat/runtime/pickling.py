@@ -75,7 +75,7 @@ def restore(original: Callable[..., Any], settings: Settings, library: str = "",
     """The twin of a function that is there. `library` is the C library of the process that it comes from, `content` the
     hash of the function there."""
     from pyflat.functions.loaded_library import identity
-    from pyflat.runtime.decorator import cached
+    from pyflat.runtime.registry import cached
 
     name = getattr(original, "__name__", "a function")
     if library and library != identity():
@@ -97,7 +97,7 @@ def pickle_ufuncs() -> None:
 def reduced_ufunc(ufunc: np.ufunc) -> Any:
     """What pickle stores of a ufunc: of a twin's the twin, of others what NumPy stores."""
     from pyflat.runtime import gufuncs, ufuncs
-    from pyflat.runtime.decorator import cached
+    from pyflat.runtime.registry import cached
 
     if (general := gufuncs.origin(ufunc)) is not None:
         return rebuilt, (cached(general.original, general.settings), None, general.options)
@@ -258,7 +258,7 @@ def _empty_function(place: Place, names: tuple[str, ...], scope: dict[str, Any]
 
 
 def _fill(made: FunctionType, state: tuple[Any, ...]) -> None:
-    from pyflat.runtime.decorator import cached
+    from pyflat.runtime.registry import cached
 
     made.__defaults__, made.__kwdefaults__, made.__annotations__, cells, read, own = state
     for name, cell in zip(made.__code__.co_freevars, made.__closure__ or (), strict=True):

@@ -19,6 +19,8 @@ from pyflat.runtime import settings as settings_module
 from pyflat.runtime.settings import InForce
 
 OURS = "_pyflat_"
+MISS = "MISS"
+"""Where a plan gives up."""
 MARK = 10**20
 """The first of the numbers that stand for what a plan knows, until its code is made."""
 

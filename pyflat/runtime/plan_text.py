@@ -22,14 +22,12 @@ from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime.labels import none_leaves, of_codes, planned
 from pyflat.runtime.plan_arguments import PYTHON, Argument
-from pyflat.runtime.plan_conditions import OURS, Conditions
+from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
 
 if TYPE_CHECKING:
-    from pyflat.runtime.plans import Entry
+    from pyflat.runtime.plan_entries import Entry
     from pyflat.targets.numba.compiled_kernel import KernelEntry
     from pyflat.targets.numpy.engine import EntryPoint
-
-MISS = "MISS"
 
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 

@@ -11,12 +11,12 @@ import numpy as np
 from pyflat.frontend.callables import Parameters
 from pyflat.functions import libm
 from pyflat.runtime.plan_arguments import Argument
-from pyflat.runtime.plan_conditions import OURS
-from pyflat.runtime.plan_text import MISS, PlannedCall, PlanText, has_objects
+from pyflat.runtime.plan_conditions import MISS, OURS
+from pyflat.runtime.plan_text import PlannedCall, PlanText, has_objects
 from pyflat.targets import threads
 
 if TYPE_CHECKING:
-    from pyflat.runtime.plans import Entry
+    from pyflat.runtime.plan_entries import Entry
     from pyflat.targets.numba.compiled_kernel import KernelEntry
     from pyflat.targets.numba.packed import Blocks
 

@@ -11,13 +11,13 @@ from pyflat.frontend.callables import Parameters
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.plan_arguments import Argument
-from pyflat.runtime.plan_conditions import OURS
-from pyflat.runtime.plan_text import MISS, PlannedCall, PlanText
+from pyflat.runtime.plan_conditions import MISS, OURS
+from pyflat.runtime.plan_text import PlannedCall, PlanText
 from pyflat.targets import threads
 from pyflat.targets.numpy.engine import EntryPoint, quietly
 
 if TYPE_CHECKING:
-    from pyflat.runtime.plans import Entry
+    from pyflat.runtime.plan_entries import Entry
 
 
 class NumpyText(PlanText):

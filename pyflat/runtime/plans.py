@@ -24,101 +24,28 @@ them a hundred times cheaper than looking at dictionaries.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pyflat.frontend.callables import NOT_GIVEN, Parameters
 from pyflat.functions import ways
-from pyflat.targets import threads
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Caller
     from pyflat.runtime.compiled import Built
+    from pyflat.runtime.interfaces import Calls, Planned
     from pyflat.runtime.kernels import Version
-    from pyflat.runtime.plan_recipes import Recipe
-    from pyflat.runtime.settings import Options, Settings
+    from pyflat.runtime.plan_entries import Entry, Recipe
+    from pyflat.runtime.settings import Options
 
 MAX_PLANS = 32
 """For each twin: combinations of argument types and options. They are tried one after the other, each in a few tenths
 of a microsecond; making one again takes a hundred times as long."""
 
-MAX_WAIT = 1024
-"""Calls that a plan which fails every time waits before it is made again."""
-
 PROMOTED = 16
 """So many calls by another plan than the first make it the first."""
-
-Plan = Callable[..., Any]
-
-
-class Entry:
-    """The plan for one combination of types and options, and when it is made again."""
-
-    __slots__ = ("_made_after", "_plan", "_wait", "built", "hits", "missed", "options", "recipe")
-
-    def __init__(self, options: Options) -> None:
-        self.options = options
-        self.recipe: Recipe | None = None
-        self.built: object = None
-        """What makes the calls."""
-        self.hits = 0
-        self.missed = True
-        """Something was not as expected: the plan has to be made again."""
-        self._wait = self._made_after = 0
-        self._plan: Plan | None = None
-
-    def miss(self) -> None:
-        """What a plan calls before it gives up."""
-        self.missed = True
-
-    def on_one_thread(self, lanes: int) -> bool:
-        """Whether a call of so many lanes is for one thread, by the time that a lane has taken before."""
-        parallel, split = self.options.parallel, getattr(self.built, "split", None)
-        if ways.THREADS.forced == "several":
-            return lanes <= threads.FORCED_GRAIN
-        if parallel is False or split is None:
-            return True
-        short = parallel is None and (not split.shares or lanes * split.pace < threads.WORTH_IT)
-        return short or threads.limit() < 2  # which asks the system, and takes microseconds
-
-    def is_due(self, built: object, calls: int) -> bool:
-        """Whether to make the plan now, after so many calls of the twin, for what makes its calls. One that fails again
-        and again waits for twice as many calls each time."""
-        if self.built is built:
-            if not self.missed or calls - self._made_after < self._wait:
-                return False
-            often = calls - self._made_after < 4 * self._wait + 4
-            self._wait = min(2 * self._wait + 1, MAX_WAIT) if often else 0
-        self.built, self.missed, self._made_after = built, False, calls
-        return True
-
-    def prepare(self, recipe: Recipe | None) -> None:
-        """Take another recipe."""
-        self.recipe, self._plan = recipe, None
-
-    def __call__(self, given: tuple[Any, ...], out: Any) -> Any:
-        """The result of a call, Ellipsis where the plan does not make it."""
-        if self.recipe is None or self.missed:
-            return ...
-        return self.made(self.recipe)(*given, out)
-
-    def made(self, recipe: Recipe) -> Plan:
-        """The plan of its recipe, which Python compiles when it is first needed."""
-        if self._plan is None:
-            self._plan = recipe.plan()
-        return self._plan
 
 
 def _no_call(*args: Any, **kwargs: Any) -> Any:
     raise TypeError("no twin")
-
-
-class Planned(Protocol):
-    """A twin."""
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-
-    @property
-    def settings(self) -> Settings: ...
 
 
 class Plans:
@@ -147,7 +74,7 @@ class Plans:
         return ...
 
     def learn(
-        self, caller: Caller, arguments: Mapping[str, Any], built: Built, options: Options, twin: Planned
+        self, caller: Calls, arguments: Mapping[str, Any], built: Built, options: Options, twin: Planned
     ) -> None:
         """Make the plan for calls like this one, which was just made without, if there can be one."""
         from pyflat.runtime import plan_arguments, plan_recipes
@@ -162,7 +89,7 @@ class Plans:
                        lambda entry: plan_recipes.recipe(caller, key, built, twin.settings, entry))
 
     def learn_kernel(
-        self, caller: Caller, options: Options, twin: Planned, version: Version, arguments: Mapping[str, Any],
+        self, caller: Calls, options: Options, twin: Planned, version: Version, arguments: Mapping[str, Any],
         seconds: float, watch: bool
     ) -> None:
         """The same for a call of a kernel (`pyflat.runtime.kernels`), which took so many seconds; `watch`: warnings
@@ -177,13 +104,15 @@ class Plans:
         self._take(caller, key, version, options, twin, lambda entry: kernel_plans.recipe(
             caller, version, given, twin.settings, entry, seconds, watch))
 
-    def _take(self, caller: Caller, key: tuple[Any, ...], built: object, options: Options, twin: Planned,
+    def _take(self, caller: Calls, key: tuple[Any, ...], built: object, options: Options, twin: Planned,
               recipe: Callable[[Entry], Recipe | None]) -> None:
         """Make the plan with this key, where it is due."""
         if ways.CALLS.forced == "long":
             return
         entry = self._entries.get(key)
         if entry is None:
+            from pyflat.runtime.plan_entries import Entry
+
             while len(self._entries) >= MAX_PLANS:
                 self._entries.pop(next(iter(self._entries)), None)
             entry = self._entries[key] = Entry(options)

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from pyflat.inspection.verify import Verified
     from pyflat.ir.shape import Shape
     from pyflat.runtime import gufuncs, ufuncs
-    from pyflat.runtime.calls import Caller, Stats
+    from pyflat.runtime.calls import Caller
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.faults import Faults
     from pyflat.runtime.kernels import Roles
+    from pyflat.runtime.stats import Stats
     from pyflat.targets.target import EngineName, ShownName, Target
 
 P = ParamSpec("P")
@@ -206,7 +207,7 @@ class Twin(Generic[P, R_co]):
 
     def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:
         """The twin with some options changed; the same object for the same options."""
-        from pyflat.runtime.decorator import twin_of
+        from pyflat.runtime.registry import twin_of
 
         return twin_of(self.original, {**dict(self.settings), **options})
 

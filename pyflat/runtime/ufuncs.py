@@ -48,8 +48,8 @@ from pyflat.targets import target as targets
 from pyflat.targets.extras import require
 
 if TYPE_CHECKING:
+    from pyflat.runtime.interfaces import Planned
     from pyflat.runtime.settings import Settings
-    from pyflat.runtime.twins import Twin
     from pyflat.targets.numba.strided_loop import StridedLoop
 
 MAX_OPERANDS = 32
@@ -64,7 +64,7 @@ _PYTHON_KINDS = {"_PyLongDType": INT, "_PyFloatDType": FLOAT}
 
 
 @with_room
-def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
+def make_ufunc(twin: Planned, caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeUfunc:
     """The ufunc of a twin for these parameters, of which the leaves are its operands.
 
     Raises FlattenError where an operand or a result is no number, ValueError for options that a ufunc cannot have.
@@ -81,12 +81,12 @@ def make_ufunc(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], o
 
 
 @with_room
-def make_loop(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeLoop:
+def make_loop(twin: Planned, caller: Caller, shapes: dict[str, Shape], options: Options) -> MadeLoop:
     """The loop alone, for the kinds that these parameters have. Raises as `make_ufunc`."""
     return _made_loops(twin, caller, shapes, options)[1]
 
 
-def _made_loops(twin: Twin[..., Any], caller: Caller, shapes: dict[str, Shape], options: Options
+def _made_loops(twin: Planned, caller: Caller, shapes: dict[str, Shape], options: Options
                 ) -> tuple[_Loops, MadeLoop]:
     if options.errors == "mask":
         raise ValueError('errors="mask" gives two things, the values and the faults, and a ufunc only the values: '

@@ -33,7 +33,7 @@ from pyflat.runtime.outputs import arrays_in
 from pyflat.runtime.settings import Options
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.interfaces import Calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,11 +134,10 @@ class WordCall:
 
 
 def word_call(
-    caller: Caller, found: Mapping[int | str, Texts], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
-    out: Any = None, part: Part | None = None,
+    caller: Calls, state: Words, found: Mapping[int | str, Texts], args: Sequence[Any], kwargs: Mapping[str, Any],
+    options: Options, out: Any = None, part: Part | None = None,
 ) -> WordCall | None:
     """The call with codes; None where the function does more with a string than comparing it."""
-    state = caller.words
     key = (tuple(sorted((text.name, text.strings, len(text.others)) for text in found.values())), options.as_built)
     if key in state.grouped:
         return None

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from pyflat.backend.registered import Registered
     from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.result import Specialised
-    from pyflat.inspection.explain import Explanation
     from pyflat.ir.nodes import Function, Loop, Op
     from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.ir.shape import Shape
@@ -168,13 +167,13 @@ class Costs:
         return None
 
     @staticmethod
-    def about(found: Explanation) -> Iterator[str]:
-        """Lines below the title of the page."""
+    def about(lanes: Lanes, integers: int) -> Iterator[str]:
+        """Lines below the title of the page; `integers`: operations on ints."""
         yield from ()
 
     @staticmethod
-    def slower(found: Explanation) -> Iterator[str]:
-        """What keeps twins on this target from being faster."""
+    def slower(lanes: Lanes, form: str) -> Iterator[str]:
+        """What keeps twins of a form ("flat", "masked") on this target from being faster."""
         yield from ()
 
     parallel_loops = "LLVM may compute several side by side"

@@ -32,7 +32,7 @@ def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) ->
 
     Raises NotVerifiableError for methods and for static arguments without a default.
     """
-    from pyflat.testing import verify
+    from pyflat.testing.verification import verify
 
     given = {**_decorated(fn), **options}
     if "." in name and "static" not in options and next(iter(inspect.signature(fn).parameters), "") in ("self", "cls"):

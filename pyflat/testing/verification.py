@@ -22,6 +22,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.types import EXACT_INT, INT_MAX, INT_MIN
+from pyflat.runtime import decorator
 from pyflat.runtime.audit import DifferenceError
 from pyflat.runtime.faults import LaneError
 from pyflat.runtime.kernels import parsed_kinds, split_kinds
@@ -212,8 +213,6 @@ def verify(
     ValueError where the original of a kernel raises for all arrays that were drawn.
     What is refused raises FlattenError before the original has run once.
     """
-    import pyflat
-
     fixed = dict(static or {})
     names = _lane_names(fn, fixed)
     parameters = inspect.signature(fn).parameters
@@ -221,7 +220,7 @@ def verify(
     twins: dict[str, Any] = {}
     for one in verified() if target is None else (target,) if isinstance(target, str) else tuple(target):
         wanted: dict[str, Any] = {"math": "exact", "none": "object", **options, "target": one, "static": tuple(fixed)}
-        twins[one] = pyflat.twin(fn, **wanted)
+        twins[one] = decorator.twin(fn, **wanted)
         if resolve(settings(wanted)).dtype == "float32":
             raise ValueError('verify compares with the original, which computes in float64: with dtype="float32" '
                              "twin.verify(*arrays) compares with the interpreter")

@@ -7,7 +7,6 @@ builder and raises ControlLeft, which unwinds to them.
 
 from __future__ import annotations
 
-import types
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,6 @@ import numpy as np
 
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.frontend import remedies
-from pyflat.frontend.capture import Captured
 from pyflat.frontend.state.aliasing import Reached
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
@@ -33,12 +31,14 @@ from pyflat.frontend.state.values import (
     BoxRef,
     Closure,
     Complex,
+    Frame,
     GuardedUnion,
     IncomingEdge,
     Lazy,
     OtherText,
     Ranges,
     Ref,
+    Scope,
     Scratch,
     State,
     Static,
@@ -61,61 +61,6 @@ _KEEP_NUMPY = ("add", "sub", "mul", "truediv", "neg", "abs")
 
 class ControlLeft(Exception):
     """The current control-flow list has been ended; unwinds to the branch or region that owns it."""
-
-
-@dataclass(eq=False)
-class Scope:
-    """The target of break, continue or return: the label, and the edges that reach it."""
-
-    label: Label
-    edges: list[IncomingEdge] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class LoopScope:
-    leave: Scope | None
-    again: Scope | None
-
-
-@dataclass(eq=False)
-class Frame:
-    """One inlined call."""
-
-    ident: int
-    captured: Captured
-    function: Any
-    """The function object or Closure."""
-    globals: dict[str, Any]
-    local_names: frozenset[str]
-    cells: dict[str, types.CellType]
-    outer: Frame | None
-    returns: Scope
-    call_span: Span | None
-    arguments: dict[str, Abstract]
-    state: State | None = None
-    """The state while the frame is on the stack but not on top; also what closures read."""
-    loops: list[LoopScope] = field(default_factory=list)
-    has_closures: bool = False
-    recursive: bool = False
-    """The function is running already, with arguments that differ in lane values only."""
-    endless_for_nan: bool = False
-    """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
-    hidden: tuple[str, ...] = ()
-    """The variables of the comprehensions that are running."""
-    shadowed: dict[str, Abstract | None] = field(default_factory=dict)
-    """What functions made outside of the running comprehensions see of the names that these hide: the function's own
-    variable, or None where the name is none of its variables."""
-    handling: list[type[BaseException]] = field(default_factory=list)
-    """The exceptions whose handlers are running, for a bare `raise`."""
-    recursion: Any = None
-    """The loop that the frame runs as (`syntax.recursive_calls`)."""
-    origins: dict[int, Origin] = field(default_factory=dict)
-    """By the identity of nodes, which the captured tree keeps."""
-    identity: Any = field(init=False)
-    """What recursion is judged by: the function, or the text of a closure."""
-
-    def __post_init__(self) -> None:
-        self.identity = self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(eq=False)
@@ -446,10 +391,12 @@ class Evaluator:
             calls[half:-half] = [Note(f"and from {len(calls) - 2 * half:,} calls between these")]
         notes = tuple(calls)
         if not help and code == "flatten/lane-to-object":
-            help = remedies.make_known(self, node)
+            own = self.state.locals.items() if len(self.frames) == 1 else ()
+            help = remedies.make_known(node, {name for name, value in own
+                                              if isinstance(value, Param) and value in self.arguments})
         if self.widths is not None:
             message, why, help = remedies.in_kernel(code, message, why, help)
-        help = remedies.in_library(self.frames) or help
+        help = remedies.in_library([(frame.captured, frame.call_span) for frame in self.frames]) or help
         return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes,
                       argument=argument or self.binding or (self._constant_operand(node) if needs_number else ""))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyflat.errors import InternalError
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import python_type
 from pyflat.frontend.state.values import (
     UNBOUND,
@@ -24,6 +24,7 @@ from pyflat.frontend.state.values import (
     Closure,
     Complex,
     DictRef,
+    Frame,
     ListRef,
     ObjRef,
     OtherText,

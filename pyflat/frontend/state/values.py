@@ -23,16 +23,17 @@ from __future__ import annotations
 
 import enum
 import itertools
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pyflat.errors import Span
 from pyflat.frontend.capture import Captured
-from pyflat.ir.nodes import Block, End, Value
+from pyflat.ir.nodes import Block, End, Label, Origin, Value
 from pyflat.ir.shape import Template
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
@@ -41,10 +42,6 @@ MAX_LENGTH = 1024
 Grid = Any
 """An object array of abstract numbers."""
 DTYPES: dict[Kind, Any] = {BOOL: np.bool_, INT: np.int64, FLOAT: np.float64}
-
-if TYPE_CHECKING:
-    from pyflat.frontend.state.frames import Frame
-
 
 @dataclass(eq=False, slots=True)
 class Static:
@@ -473,6 +470,61 @@ class IncomingEdge:
     dead: bool = False
     span: Span | None = None
     """Where an edge out of a function leaves it."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """The target of break, continue or return: the label, and the edges that reach it."""
+
+    label: Label
+    edges: list[IncomingEdge] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class LoopScope:
+    leave: Scope | None
+    again: Scope | None
+
+
+@dataclass(eq=False)
+class Frame:
+    """One inlined call."""
+
+    ident: int
+    captured: Captured
+    function: Any
+    """The function object or Closure."""
+    globals: dict[str, Any]
+    local_names: frozenset[str]
+    cells: dict[str, types.CellType]
+    outer: Frame | None
+    returns: Scope
+    call_span: Span | None
+    arguments: dict[str, Abstract]
+    state: State | None = None
+    """The state while the frame is on the stack but not on top; also what closures read."""
+    loops: list[LoopScope] = field(default_factory=list)
+    has_closures: bool = False
+    recursive: bool = False
+    """The function is running already, with arguments that differ in lane values only."""
+    endless_for_nan: bool = False
+    """A test is undecided only because the lanes may be nan: those recurse without an end in Python too."""
+    hidden: tuple[str, ...] = ()
+    """The variables of the comprehensions that are running."""
+    shadowed: dict[str, Abstract | None] = field(default_factory=dict)
+    """What functions made outside of the running comprehensions see of the names that these hide: the function's own
+    variable, or None where the name is none of its variables."""
+    handling: list[type[BaseException]] = field(default_factory=list)
+    """The exceptions whose handlers are running, for a bare `raise`."""
+    recursion: Any = None
+    """The loop that the frame runs as (`syntax.recursive_calls`)."""
+    origins: dict[int, Origin] = field(default_factory=dict)
+    """By the identity of nodes, which the captured tree keeps."""
+    identity: Any = field(init=False)
+    """What recursion is judged by: the function, or the text of a closure."""
+
+    def __post_init__(self) -> None:
+        self.identity = self.captured.tree if isinstance(self.function, Closure) else self.function
 
 
 @dataclass(slots=True)

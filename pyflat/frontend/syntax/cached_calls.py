@@ -20,7 +20,7 @@ from contextlib import contextmanager
 import libcst as cst
 
 from pyflat.frontend.state import aliasing, heap, lookup, signatures
-from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
@@ -30,6 +30,7 @@ from pyflat.frontend.state.values import (
     BoxRef,
     Closure,
     DictRef,
+    Frame,
     GuardedUnion,
     IterRef,
     LaneSet,

@@ -18,7 +18,7 @@ from pyflat.frontend.library import splines
 from pyflat.frontend.space import containers, enums, number_classes, objects, scratch
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
-from pyflat.frontend.state.frames import Evaluator, Frame, Scope
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.progress import no_progress
 from pyflat.frontend.state.values import (
@@ -28,9 +28,11 @@ from pyflat.frontend.state.values import (
     BoundMethod,
     BoxRef,
     Closure,
+    Frame,
     GuardedUnion,
     ObjRef,
     Partial,
+    Scope,
     Scratch,
     Seq,
     State,

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Cleanup, Evaluator, Scope, TryScope
-from pyflat.frontend.state.values import Abstract, GuardedUnion, Static
+from pyflat.frontend.state.frames import Cleanup, Evaluator, TryScope
+from pyflat.frontend.state.values import Abstract, GuardedUnion, Scope, Static
 from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES, outside_domain

@@ -22,13 +22,14 @@ import libcst as cst
 
 from pyflat.frontend.space import containers, growing, item_writes, ragged
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
     Abstract,
     Arguments,
     BoundMethod,
+    Frame,
     GeneratorExpression,
     GuardedUnion,
     Lazy,

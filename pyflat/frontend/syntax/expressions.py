@@ -14,7 +14,7 @@ from libcst import matchers as m
 from pyflat.errors import InternalError
 from pyflat.frontend.space import containers, lane_dicts, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.state import facts, heap, lookup
-from pyflat.frontend.state.frames import Evaluator, Frame
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, is_lane_number, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
@@ -23,6 +23,7 @@ from pyflat.frontend.state.values import (
     Arguments,
     Axes,
     BoxRef,
+    Frame,
     GuardedUnion,
     Pending,
     Slice,

@@ -17,8 +17,8 @@ import libcst as cst
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import containers, growing, memories
 from pyflat.frontend.state import heap
-from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Nest, Scope
-from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, Ranges, Static, View
+from pyflat.frontend.state.frames import ControlLeft, Evaluator, Nest
+from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, LoopScope, Ranges, Scope, Static, View
 from pyflat.frontend.syntax import nests, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
 

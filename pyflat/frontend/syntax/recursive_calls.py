@@ -21,9 +21,9 @@ import libcst as cst
 
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state import heap, lookup
-from pyflat.frontend.state.frames import Evaluator, Frame, LoopScope
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Closure, State, Static
+from pyflat.frontend.state.values import Abstract, Arguments, Closure, Frame, LoopScope, State, Static
 from pyflat.frontend.syntax import cached_calls, cleanups, rolled_loops
 from pyflat.ir.build import const
 from pyflat.ir.types import BOOL, INT

@@ -19,7 +19,7 @@ from typing import Any
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state import signatures
-from pyflat.frontend.state.frames import ControlLeft, Evaluator, Frame
+from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.progress import known_part, no_progress
 from pyflat.frontend.state.signatures import NoSignatureError, Reader
 from pyflat.frontend.state.translation import Translation
@@ -32,6 +32,7 @@ from pyflat.frontend.state.values import (
     Complex,
     Contents,
     DictRef,
+    Frame,
     GuardedUnion,
     IterRef,
     ListRef,

@@ -17,7 +17,7 @@ import libcst as cst
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars
-from pyflat.frontend.state.frames import ControlLeft, Evaluator, LoopScope, Scope
+from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import lane, same_static
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import (
@@ -27,9 +27,11 @@ from pyflat.frontend.state.values import (
     Array,
     IncomingEdge,
     ListRef,
+    LoopScope,
     MemoryRef,
     Ranges,
     Ref,
+    Scope,
     State,
     Static,
     StoreRef,

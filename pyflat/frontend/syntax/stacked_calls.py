@@ -18,9 +18,20 @@ import libcst as cst
 
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state import heap, templates
-from pyflat.frontend.state.frames import Evaluator, Frame, LoopScope
+from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane
-from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, BoundMethod, GuardedUnion, Seq, State, Static
+from pyflat.frontend.state.values import (
+    UNBOUND,
+    Abstract,
+    Arguments,
+    BoundMethod,
+    Frame,
+    GuardedUnion,
+    LoopScope,
+    Seq,
+    State,
+    Static,
+)
 from pyflat.frontend.syntax import cleanups, rolled_loops
 from pyflat.ir.build import const
 

@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
 from random import Random
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,7 +29,6 @@ from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.roles import array_parameters
 from pyflat.inspection.alarm import TimeUp, alarm
 from pyflat.inspection.listing import argument_shapes
-from pyflat.ir.interp import OTHERWISE, LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
@@ -48,15 +46,12 @@ SECONDS = 20.0
 SHARE = 0.95
 """Of the time, for z3; the rest is for edge rows, where z3 has not decided."""
 MOST_ROWS = 1000
-MOST_TRIPS = 200
 EDGES: dict[Kind, tuple[Any, ...]] = {
     BOOL: (False, True),
     INT: (0, 1, -1, 2, 3, -3, 7, 10, 63, 64, 2**31, 2**53 + 1, INT_MAX, INT_MIN),
     FLOAT: (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, 2.5, -3.0, 10.0, 5e-324, 1e300, -1e300, math.inf, -math.inf,
             math.nan),
 }
-UNKNOWN = frozenset({"OutOfLane", "Undecided"})
-"""Faults of the path that are none of Python's, which goes on."""
 _WORDS = {FLOAT: "float", INT: "int"}
 
 
@@ -143,7 +138,7 @@ def compare(
 ) -> Answer:
     """Whether `flat` means what `structured` means. `began`: since when the seconds run (`time.monotonic`)."""
     require("z3", "pyflat.inspection.prove")
-    from pyflat.inspection.prove.comparison import OUT_OF_TIME, compared
+    from pyflat.inspection.prove.comparison import OUT_OF_TIME, compared, differs, named
     from pyflat.inspection.prove.solving import Budget
 
     ends = (time.monotonic() if began is None else began) + seconds
@@ -153,7 +148,7 @@ def compare(
         found = replace(found, outside=f"{OUT_OF_TIME} in {limit}")
     if found.arguments is not None:
         return Answer("counterexample", name, differs(structured, flat, found.arguments),
-                      _named(structured, found.arguments))
+                      named(structured, found.arguments))
     if found.outside is None:
         return Answer("proved", name, _claim(structured, found.functions))
     for args in edge_rows([p.kind for p in structured.params]):  # z3 has no proof; is there an example to the contrary?
@@ -161,7 +156,7 @@ def compare(
             break
         shown = differs(structured, flat, args)
         if shown:
-            return Answer("counterexample", name, shown, _named(structured, args))
+            return Answer("counterexample", name, shown, named(structured, args))
     return Answer("outside", name, found.outside)
 
 
@@ -180,34 +175,3 @@ def _claim(fn: Function, functions: Sequence[str]) -> str:
     return f"for all arguments ({arguments}) each lane is suspect or has the value of its path{assumed}"
 
 
-def _named(fn: Function, args: Sequence[Any]) -> dict[str, Any]:
-    return {p.name: value for p, value in zip(fn.params, args, strict=True)}
-
-
-def differs(structured: Function, flat: Function, args: Sequence[Any]) -> str:
-    """How both forms differ for these arguments when they are run, the path with Python's ints; "" when they do not, or
-    where only the original can tell."""
-    try:
-        ours = run(flat, args, max_trips=MOST_TRIPS)
-    except TripLimit:
-        return ""  # nothing is claimed of loops that do not end
-    if ours.suspect:
-        return ""
-    shown = ", ".join(f"{name}={value!r}" for name, value in _named(structured, args).items())
-    on_path = partial(run, structured, args, max_trips=MOST_TRIPS, unbounded=True)
-    try:
-        theirs, otherwise = on_path(), on_path(undefined=OTHERWISE)
-    except TripLimit:
-        return ""
-    except LaneFault as fault:
-        if fault.fault.type in UNKNOWN:
-            return ""
-        return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} and no suspect"
-    given = zip(ours.values, theirs.values, otherwise.values, strict=True)  # the path may leave a number undefined
-    if all(repr(a) == repr(b) or repr(b) != repr(other) for a, b, other in given):
-        return ""
-    return f"{shown}: the path gives {_values(theirs.values)}, the flat form {_values(ours.values)}"
-
-
-def _values(values: tuple[Any, ...]) -> str:
-    return repr(values[0]) if len(values) == 1 else repr(values)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import z3
 
 from pyflat.analysis.demanded_bits import wrapping
-from pyflat.inspection.prove import differs
 from pyflat.inspection.prove.floats import Term
 from pyflat.inspection.prove.loops import side_by_side, unsaid
 from pyflat.inspection.prove.paths import Meaning, Walk, meaning
 from pyflat.inspection.prove.solving import Budget, OutOfTimeError, Solver
 from pyflat.inspection.prove.terms import OutsideError, Terms, number
 from pyflat.inspection.prove.theorems import is_opaque
+from pyflat.ir.interp import OTHERWISE, LaneFault, TripLimit, run
 from pyflat.ir.nodes import Function
 
 OUT_OF_TIME = "z3 did not decide it"
+MOST_TRIPS = 200
+UNKNOWN = frozenset({"OutOfLane", "Undecided"})
+"""Faults of the path that are none of Python's, which goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +96,36 @@ def _asked(structured: Function, flat: Function, params: Sequence[Any], theirs: 
         if found == "impossible" and not a.eq(b):
             found = solver.impossible(z3.And(lane, a != b), differ)
     return example[0] if example else found
+
+
+def named(fn: Function, args: Sequence[Any]) -> dict[str, Any]:
+    return {p.name: value for p, value in zip(fn.params, args, strict=True)}
+
+
+def differs(structured: Function, flat: Function, args: Sequence[Any]) -> str:
+    """How both forms differ for these arguments when they are run, the path with Python's ints; "" when they do not, or
+    where only the original can tell."""
+    try:
+        ours = run(flat, args, max_trips=MOST_TRIPS)
+    except TripLimit:
+        return ""  # nothing is claimed of loops that do not end
+    if ours.suspect:
+        return ""
+    shown = ", ".join(f"{name}={value!r}" for name, value in named(structured, args).items())
+    on_path = partial(run, structured, args, max_trips=MOST_TRIPS, unbounded=True)
+    try:
+        theirs, otherwise = on_path(), on_path(undefined=OTHERWISE)
+    except TripLimit:
+        return ""
+    except LaneFault as fault:
+        if fault.fault.type in UNKNOWN:
+            return ""
+        return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} and no suspect"
+    given = zip(ours.values, theirs.values, otherwise.values, strict=True)  # the path may leave a number undefined
+    if all(repr(a) == repr(b) or repr(b) != repr(other) for a, b, other in given):
+        return ""
+    return f"{shown}: the path gives {_values(theirs.values)}, the flat form {_values(ours.values)}"
+
+
+def _values(values: tuple[Any, ...]) -> str:
+    return repr(values[0]) if len(values) == 1 else repr(values)

@@ -30,9 +30,8 @@ from pyflat.runtime.grouping import parameter_at
 
 if TYPE_CHECKING:
     from pyflat.frontend.callables import Parameters
-    from pyflat.runtime.calls import Caller
     from pyflat.runtime.faults import Part
-    from pyflat.runtime.plans import Planned
+    from pyflat.runtime.interfaces import Calls, Planned
     from pyflat.runtime.settings import Options
 
 
@@ -123,7 +122,7 @@ def _holds_numbers(value: list[Any]) -> bool:
 class Call:
     """One call of a twin with arguments of other libraries; those at `places` are of the one that is asked."""
 
-    caller: Caller
+    caller: Calls
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     options: Options
@@ -208,7 +207,7 @@ def _put(value: Any, steps: Path, item: Any) -> Any:
 
 
 def call(
-    caller: Caller, found: Mapping[Path, Library], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
+    caller: Calls, found: Mapping[Path, Library], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
     twin: Planned | None, out: Any, part: Part | None,
 ) -> Any:
     """The result of a call with arguments that `find` has found: asks the outermost library."""
@@ -257,7 +256,7 @@ def plain(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any]
     return changed, named
 
 
-def by_name(caller: Caller, table: Any, columns: Mapping[str, Any], options: Options, twin: Planned | None) -> Any:
+def by_name(caller: Calls, table: Any, columns: Mapping[str, Any], options: Options, twin: Planned | None) -> Any:
     """The result with the columns of a table as arguments: a frame, a Dataset, a dict, a structured array."""
     library = library_of(type(table))
     made = Call(caller, (), dict(columns), options, twin, None, None, ())

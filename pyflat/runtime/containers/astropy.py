@@ -12,7 +12,8 @@ from astropy.table import Column as TableColumn
 from astropy.table import MaskedColumn, Table
 
 from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.gaps import Column, Mask
 from pyflat.runtime.labels import Codes
 
 

@@ -16,7 +16,7 @@ from pyflat.runtime.faults import Part
 from pyflat.runtime.pickling import arrive, dumps
 
 if TYPE_CHECKING:
-    from pyflat.runtime.calls import Caller
+    from pyflat.runtime.interfaces import Calls
     from pyflat.runtime.settings import Settings
 
 
@@ -39,14 +39,14 @@ class BlockCall:
 
     @functools.cached_property
     def _call(self) -> Call:
-        from pyflat.runtime.decorator import cached
+        from pyflat.runtime.registry import cached
 
         original, settings, args, kwargs, _ = self.parts
         twin = cached(original, settings)
         return Call(twin._caller, args, kwargs, twin.options, twin, None, None, ())
 
     @property
-    def caller(self) -> Caller:
+    def caller(self) -> Calls:
         return self._call.caller
 
     def __call__(self, blocks: Sequence[Any], part: Part | None = None) -> Any:

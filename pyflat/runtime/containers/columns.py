@@ -10,46 +10,21 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pyflat.ir.shape import Path, make_record, record_of
 from pyflat.runtime.arrays import BLANK, Array
-from pyflat.runtime.calls import Caller
 from pyflat.runtime.containers import Call
-from pyflat.runtime.containers.gaps import merged, run_originals
+from pyflat.runtime.containers.gaps import Column, Mask, merged, run_originals
 from pyflat.runtime.faults import Faults, LaneError, Part
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.labels import Codes
-
-Mask = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One argument: its values, and the lanes that have none (None: all have one)."""
-
-    values: Array
-    missing: Mask | None = None
-    objects: Array | None = None
-    """What the original gets in the lanes that have none; None where it does not run there."""
-
-    def item(self, lane: int) -> Any:
-        """What the original gets in a lane."""
-        has_value = self.objects is None or self.missing is None or not self.missing[lane]
-        value = (self.values if has_value else self.objects)[lane]  # type: ignore[index]
-        return value.item() if isinstance(value, np.generic) else value
-
-    @property
-    def has_gaps(self) -> bool:
-        return self.missing is not None and bool(self.missing.any())
-
 
 Wrap = Callable[[Any, "Mask | None"], Any]
 """An array of results, or `Codes`, and its missing lanes -> an object of the library."""
-_objects: weakref.WeakSet[Caller] = weakref.WeakSet()
+_objects: weakref.WeakSet[Calls] = weakref.WeakSet()
 """Functions that have given labels or None: their calls ask for codes and masks at once."""
 
 

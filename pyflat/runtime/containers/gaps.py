@@ -10,22 +10,41 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pyflat.ir.shape import Fixed, Labels, Leaf, Path, make_record, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import Call
 from pyflat.runtime.faults import Failure, LaneError, Source, cause_of
 from pyflat.runtime.labels import Codes
 from pyflat.runtime.replay import fit
 
-if TYPE_CHECKING:
-    from pyflat.runtime.containers.columns import Column
-
+Mask = npt.NDArray[np.bool_]
 _KINDS = {"b": BOOL, "i": INT, "f": FLOAT}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One argument: its values, and the lanes that have none (None: all have one)."""
+
+    values: Array
+    missing: Mask | None = None
+    objects: Array | None = None
+    """What the original gets in the lanes that have none; None where it does not run there."""
+
+    def item(self, lane: int) -> Any:
+        """What the original gets in a lane."""
+        has_value = self.objects is None or self.missing is None or not self.missing[lane]
+        value = (self.values if has_value else self.objects)[lane]  # type: ignore[index]
+        return value.item() if isinstance(value, np.generic) else value
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.missing is not None and bool(self.missing.any())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +66,7 @@ class Gaps:
         return error
 
 
-def run_originals(call: Call, columns: Mapping[Path, Column], missing: npt.NDArray[np.bool_]) -> Gaps:
+def run_originals(call: Call, columns: Mapping[Path, Column], missing: Mask) -> Gaps:
     """Run these lanes in order. Where a failure is raised, it is the last lane."""
     named = ", ".join(repr(call.name(path)) for path, column in columns.items() if column.has_gaps)
     gaps = Gaps([], [], [], named, call.options.none)

@@ -21,10 +21,10 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.ir.shape import Fixed, Labels, Maybe, Path, Ragged, Record, Shape, Texts, rebuild
 from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array
-from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, flatten
 from pyflat.runtime.containers import Call
 from pyflat.runtime.faults import Faults, Part
+from pyflat.runtime.interfaces import Calls
 from pyflat.targets import xp as target
 from pyflat.targets.target import Request
 
@@ -41,7 +41,7 @@ class _Code:
     run: Callable[..., tuple[Any, ...]]
 
 
-_codes: weakref.WeakKeyDictionary[Caller, dict[Any, _Code]] = weakref.WeakKeyDictionary()
+_codes: weakref.WeakKeyDictionary[Calls, dict[Any, _Code]] = weakref.WeakKeyDictionary()
 
 
 def call(call: Call) -> Any:

@@ -18,7 +18,8 @@ from pandas.api.types import is_object_dtype
 from pyflat.ir.shape import Path
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.gaps import Column, Mask
 from pyflat.runtime.labels import Codes
 
 _MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray,

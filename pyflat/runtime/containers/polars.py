@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.gaps import Column, Mask
 from pyflat.runtime.labels import Codes
 from pyflat.targets import polars as target
 

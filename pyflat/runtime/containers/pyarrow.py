@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import Column, Mask, named, run
+from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.gaps import Column, Mask
 from pyflat.runtime.labels import Codes
 
 

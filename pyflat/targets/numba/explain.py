@@ -19,7 +19,6 @@ from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
-    from pyflat.inspection.explain import Explanation
 
 
 class RegisterCosts(Costs):
@@ -49,15 +48,15 @@ class RegisterCosts(Costs):
         return library_function(op) is not None
 
     @staticmethod
-    def about(found: Explanation) -> Iterator[str]:
-        together = f", {found.registers} registers together" if found.registers > 1 else ""
-        yield f"  {found.width} lanes in a register{together}"
-        if found.narrowed:
-            yield f"  {found.narrowed} of {found.integers} operations on ints in 32 bits, which suffice there"
+    def about(lanes: Lanes, integers: int) -> Iterator[str]:
+        together = f", {lanes.registers} registers together" if lanes.registers > 1 else ""
+        yield f"  {lanes.width} lanes in a register{together}"
+        if lanes.narrowed:
+            yield f"  {lanes.narrowed} of {integers} operations on ints in 32 bits, which suffice there"
 
     @staticmethod
-    def slower(found: Explanation) -> Iterator[str]:
-        if found.width == 1 and found.form == "masked":
+    def slower(lanes: Lanes, form: str) -> Iterator[str]:
+        if lanes.width == 1 and form == "masked":
             yield "the loops mostly call functions, so that lanes run one by one"
 
     @staticmethod

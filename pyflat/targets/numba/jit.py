@@ -30,7 +30,7 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-import pyflat
+from pyflat.errors import __version__
 from pyflat.functions import libm, ways
 from pyflat.functions.locks import PATIENCE, translating
 from pyflat.targets.numba.disk_cache import Cache, key_of, opened
@@ -348,7 +348,7 @@ def _unpacked(contents: bytes | None) -> _Objects | None:
 def _key(text: str, cpu: Processor, passes: Passes) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
     return key_of([text, passes.value, cpu.name, cpu.features, str(llvm.get_process_triple()),
-                   pyflat.__version__, llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
+                   __version__, llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import llvmlite
 import numpy as np
 
-import pyflat
+from pyflat.errors import PACKAGE, __version__
 from pyflat.functions import gamma_check, libm, ways
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc, rounding
@@ -132,7 +132,7 @@ class Wanted:
         library: tuple[object, ...] = ()
         if self.is_function:
             library = standing(self.opcode), exact.is_followed(self.name), libm.from_library(self.opcode)
-        return key_of(["note", repr(operation), repr(library), cpu.name, cpu.features, pyflat.__version__,
+        return key_of(["note", repr(operation), repr(library), cpu.name, cpu.features, __version__,
                        llvmlite.__version__, np.__version__, sys.implementation.cache_tag or sys.version, _sources(),
                        *ways.key()])
 
@@ -162,7 +162,7 @@ _forever: list[Ufunc] = []
 def _sources() -> str:
     """A digest of the modules that write kernels, and of the figures that they read: a millisecond."""
     digest = sha256()
-    package = Path(pyflat.__file__).parent
+    package = Path(PACKAGE)
     for part in _WRITERS:
         for path in sorted((package / part).rglob("*")):
             if path.suffix in (".py", ".json"):

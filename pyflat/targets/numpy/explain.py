@@ -14,7 +14,6 @@ from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import Kernel
-    from pyflat.inspection.explain import Explanation
 
 
 class BlockCosts(Costs):
@@ -35,11 +34,11 @@ class BlockCosts(Costs):
         return f"{whose}: a call for each lane; for many lanes vector code with the same bits"
 
     @staticmethod
-    def about(found: Explanation) -> Iterator[str]:
-        yield f"  blocks of {found.width:,} lanes"
+    def about(lanes: Lanes, integers: int) -> Iterator[str]:
+        yield f"  blocks of {lanes.width:,} lanes"
 
     @staticmethod
-    def slower(found: Explanation) -> Iterator[str]:
+    def slower(lanes: Lanes, form: str) -> Iterator[str]:
         yield 'every operation is a pass over a block of lanes: target="numba" compiles them into one loop'
 
     @staticmethod

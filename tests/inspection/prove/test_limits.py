@@ -9,7 +9,7 @@ pytest.importorskip("z3")
 import z3
 
 from pyflat.inspection import prove as proofs
-from pyflat.inspection.prove import solving
+from pyflat.inspection.prove import comparison, solving
 from pyflat.inspection.prove.terms import Terms
 from pyflat.passes import pipelines
 from tests.inspection.prove.test_prove import early, forms, pair
@@ -63,7 +63,7 @@ def test_no_question_is_put_and_no_term_built_when_the_time_is_over(monkeypatch)
 
 
 def test_edge_rows_end_with_the_time(monkeypatch):
-    monkeypatch.setattr(proofs, "differs", lambda *args: pytest.fail("a row is run after the time"))
+    monkeypatch.setattr(comparison, "differs", lambda *args: pytest.fail("a row is run after the time"))
     assert proofs.compare("f", *forms(early), seconds=0.0).verdict == "outside"
 
 

@@ -12,6 +12,7 @@ from pyflat.ir.types import FLOAT, INT
 
 pytest.importorskip("z3")
 from pyflat.inspection import prove as proofs
+from pyflat.inspection.prove import comparison
 from tests.inspection.prove.test_prove import (
     calendar_day,
     congruential,
@@ -136,7 +137,7 @@ def outcome(form, args):
 @pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.__name__)
 def test_no_wrong_twin_is_proved(fn, monkeypatch):
     monkeypatch.setattr(proofs, "MOST_ROWS", 60)
-    monkeypatch.setattr(proofs, "MOST_TRIPS", TRIPS)
+    monkeypatch.setattr(comparison, "MOST_TRIPS", TRIPS)
     structured, flat = forms(fn)
     assert proofs.compare(fn.__name__, structured, flat, work=100 * WORK).verdict == "proved"
     rng = Random(fn.__name__)
@@ -158,13 +159,13 @@ def test_no_wrong_twin_is_proved(fn, monkeypatch):
 @pytest.mark.parametrize("fn", [early, found, whole, root, branched, congruential, read_whole], ids=lambda fn: fn.__name__)
 def test_what_differs_differs_from_python(fn, monkeypatch):
     """Where an int leaves 64 bits the path gives what Python gives, which a form without that fault may give too."""
-    monkeypatch.setattr(proofs, "MOST_TRIPS", TRIPS)
+    monkeypatch.setattr(comparison, "MOST_TRIPS", TRIPS)
     structured, flat = forms(fn)
     rows = proofs.edge_rows([p.kind for p in structured.params])
     shown = 0
     for wrong in mutants(flat, Random(fn.__name__), 40):
         for args in rows:
-            if proofs.differs(structured, wrong, args):
+            if comparison.differs(structured, wrong, args):
                 shown += 1
                 assert outcome(wrong, args) not in ("suspect", python_of(fn, args)), args
     assert shown

@@ -260,8 +260,9 @@ def test_another_processor_is_another_kernel(folder, translations, monkeypatch):
 
 
 def test_other_versions_are_other_kernels(folder, translations, monkeypatch):
+    jit = pytest.importorskip("pyflat.targets.numba.jit")
     for version in ("0.0.1", "0.0.2"):
-        monkeypatch.setattr(pyflat, "__version__", version)
+        monkeypatch.setattr(jit, "__version__", version)
         run_anew(kernel, X)
     assert len(translations) == 2
 

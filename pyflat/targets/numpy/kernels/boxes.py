@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from pyflat.analysis.parallel_loops import Form, Nest, continues, linear, places, subtracted
+from pyflat.analysis.parallel_loops import Form, continues, linear, places, subtracted
+from pyflat.analysis.varying import Nest
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Op, Value

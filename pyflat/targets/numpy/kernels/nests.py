@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pyflat.analysis.parallel_loops import Nest, continues, linear, places
-from pyflat.analysis.varying import may_fault_outside, varying_in
+from pyflat.analysis.parallel_loops import continues, linear, places
+from pyflat.analysis.varying import Nest, may_fault_outside, varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Value, walk

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pyflat.analysis.parallel_loops import Nest, linear
+from pyflat.analysis.parallel_loops import linear
+from pyflat.analysis.varying import Nest
 from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted
 from pyflat.ir.memory import ArrayArgument
