@@ -5,8 +5,6 @@
 
 makes "stack" a target name like "numpy". What the entry point names is a `pyflat.targets.Target`; or a function, which
 is called with a `pyflat.backend.FlatFunction` that is folded and whose last result says which lanes are faults, and
-makes "stack" a target name like "numpy". What the entry point names is a `pyflat.targets.Target`; or a function, which
-is called with a `pyflat.backend.FlatFunction` that is folded and whose last result says which lanes are faults, and
 gives a function from lanes to results: see docs/how-to/backend.md.
 """
 

@@ -258,10 +258,7 @@ class Target:
 
     def kernel(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Any:
         """What runs calls of a kernel with arguments like these."""
-        from pyflat.targets.extras import require
-
-        for library in self.needs:
-            require(library, f'the target "{self.name}"')
+        self._require()
         return _loaded(self.kernels)(kernel, arguments)
 
     def engine(self, request: Request) -> Engine:
@@ -414,6 +411,6 @@ def _foreign(name: str, loaded: Any) -> Target:
 
 
 def _registered_engine(compile: Callable[[Any], Any], request: Request) -> Engine:
-    from pyflat.backend.engine import registered_engine
-
-    return registered_engine(compile, request.spec, request.function, request.arguments)
+    made: Engine = _loaded("pyflat.backend.engine:registered_engine")(
+        compile, request.spec, request.function, request.arguments)
+    return made

@@ -84,6 +84,16 @@ def test_the_map_names_modules_that_exist():
         folder.name for folders in packages for folder in folders if folder.is_dir()}
 
 
+def test_the_map_says_how_large_attachments_are():
+    rows = re.findall(r"^\| [^|`]+ \| (`[^|]+) \| ([\d,]+) \|$", prose("ARCHITECTURE.md"), re.MULTILINE)
+    assert len(rows) > 5
+    for where, lines in rows:
+        places = [house.PACKAGE / path for path in re.findall(r"`([^`]+)`", where)]
+        files = [file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place])]
+        found = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        assert abs(found - int(lines.replace(",", ""))) <= 0.1 * found, f"{where}: {found}"
+
+
 def test_what_does_not_exist_is_seen():
     assert not exists("runtime/nowhere.py")
     assert exists("runtime/plans.py")
