@@ -37,7 +37,7 @@ from pyflat.ir.types import MEMORY
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
-    from pyflat.frontend.kernels import Kernel
+    from pyflat.frontend.kernels import SourceKernel
     from pyflat.runtime.stats import Stats
 
 _LAYOUTS = {"C": "C order, without gaps", "R": "rows without gaps", "S": "strided"}
@@ -122,7 +122,7 @@ class KernelExplanation:
 
 def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> KernelExplanation:
     """What a version of a kernel (`pyflat.runtime.kernels`) becomes on a target."""
-    kernel: Kernel = version.kernel
+    kernel: SourceKernel = version.kernel
     layouts = getattr(version.compiled, "layouts", {})
     numbers = tuple(n for n, argument in kernel.arguments.items() if not isinstance(argument, ArrayArgument))
     how, memory = targets.of(target).costs().decided(kernel, layouts)
@@ -131,7 +131,7 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
 
 
 # --- arrays
-def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> Iterator[ExplainedArray]:
+def _arrays(kernel: SourceKernel, layouts: dict[str, str], memory: dict[str, str]) -> Iterator[ExplainedArray]:
     ops = list(all_ops(kernel.function.body))
     used = {"load": {name for op in ops for name in arrays_read(op)},
             "store": {op.attr("array") for op in ops if op.opcode == "store"}}
@@ -158,7 +158,7 @@ def _arrays(kernel: Kernel, layouts: dict[str, str], memory: dict[str, str]) -> 
             yield dataclasses.replace(made, kept=memory.get(op.attr("array"), ""))
 
 
-def _lengths(kernel: Kernel) -> dict[Value, str]:
+def _lengths(kernel: SourceKernel) -> dict[Value, str]:
     """The parameters of the IR, as a person names them."""
     params = iter(kernel.function.params)
     found: dict[Value, str] = {}
@@ -187,7 +187,7 @@ def _shown(value: Value, known: dict[Value, str]) -> str:
 
 
 # --- loops
-def _loops(kernel: Kernel, layouts: dict[str, str], target: str, how: dict[Loop, str]) -> Iterator[ExplainedLoop]:
+def _loops(kernel: SourceKernel, layouts: dict[str, str], target: str, how: dict[Loop, str]) -> Iterator[ExplainedLoop]:
     around = kernel.surroundings()
     lanes, inside = _parallel(kernel.function.body, around)
     costs = targets.of(target).costs()

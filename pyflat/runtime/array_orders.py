@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from pyflat.frontend.state.widths import Model
+    from pyflat.ir.kernel_results import Model
 
     Models = Mapping[str, tuple[Model, ...]]
 

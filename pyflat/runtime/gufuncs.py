@@ -37,8 +37,8 @@ from pyflat.runtime.signatures import Signature, parsed
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
-    from pyflat.frontend.kernels import Kernel
-    from pyflat.frontend.kernels.results import Result
+    from pyflat.frontend.kernels import SourceKernel
+    from pyflat.ir.kernel_results import Result
     from pyflat.runtime.interfaces import Planned
     from pyflat.targets.numba.outer_loop import Operand, OuterLoop
     from pyflat.targets.numba.strided_loop import StridedLoop
@@ -273,7 +273,7 @@ class _Loop:
         made = {n: _example(d, r) for n, d, r in zip(names, dtypes, ranks, strict=True)}
         return self._version({**examples, **made}), dtypes
 
-    def _require_roles(self, kernel: Kernel) -> None:
+    def _require_roles(self, kernel: SourceKernel) -> None:
         count = len(self.signature.inputs)
         for name in kernel.written:
             if name in self.names[:count] or name not in self.names:
@@ -292,7 +292,7 @@ class _Loop:
                              help="write it, or leave it out of the parameters and return the result")
 
     def _returned(self, result: Result, examples: Mapping[str, Any]) -> Iterator[np.dtype[Any]]:
-        from pyflat.frontend.kernels.results import ArrayResult, NumberResult, TupleResult
+        from pyflat.ir.kernel_results import ArrayResult, NumberResult, TupleResult
 
         outputs = self.signature.outputs
         items = result.items if isinstance(result, TupleResult) else (result,)
@@ -394,7 +394,7 @@ def _example(dtype: np.dtype[Any], rank: int) -> Any:
     return np.empty((2,) * rank, dtype) if rank else dtype.type(0)
 
 
-def _only_ints(kernel: Kernel, name: str) -> bool:
+def _only_ints(kernel: SourceKernel, name: str) -> bool:
     """Whether what a kernel writes into an array of floats are ints."""
     stored = [op.args[-1] for op in all_ops(kernel.function.body)
               if op.opcode == "store" and op.attr("array") == name]
@@ -402,7 +402,7 @@ def _only_ints(kernel: Kernel, name: str) -> bool:
     return bool(numbers) and all(isinstance(v, Op) and v.opcode in _CONVERSIONS for v in numbers)
 
 
-def _may_leave(kernel: Kernel) -> bool:
+def _may_leave(kernel: SourceKernel) -> bool:
     """Whether a kernel may raise: with other dtypes it may go on from there."""
     return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
                for item in walk(kernel.function.body))

@@ -16,7 +16,7 @@ import numpy as np
 from pyflat.functions import ways
 
 if TYPE_CHECKING:
-    from pyflat.frontend.kernels import Kernel
+    from pyflat.frontend.kernels import SourceKernel
     from pyflat.ir.nodes import Loop, Op
 
 WORTH = 1e-3
@@ -40,7 +40,7 @@ class Rival:
     say     what warns, once for each twin
     """
 
-    def __init__(self, kernel: Kernel, loop: Loop | None, nested: int, say: Callable[[str], None]):
+    def __init__(self, kernel: SourceKernel, loop: Loop | None, nested: int, say: Callable[[str], None]):
         self._kernel, self._loop, self._nested, self._say = kernel, loop, nested, say
         self._faster_to, self._slower_from = -1.0, float("inf")
         """Elements of the arrays up to which the original is faster, and from which on it is not."""

@@ -1,6 +1,6 @@
 """Calls of kernels: functions of arrays, run once on the arrays of the call as the original would run on them.
 
-    arguments --roles, dtypes, layouts, overlap--> Kernel (`frontend.kernels`) --target--> compiled kernel --> run
+    arguments --roles, dtypes, layouts, overlap--> SourceKernel (`frontend.kernels`) --target--> compiled kernel --> run
 
 Where the run meets a fault, or a warning that Python would show, the written arrays are put back and the original runs:
 it raises Python's exception at Python's place, and leaves Python's partial writes.
@@ -43,9 +43,10 @@ from pyflat.runtime.shown_warnings import ShownWarnings, warnings_are_wanted, wa
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
+    from pyflat.analysis.kernels import Argument
     from pyflat.frontend.callables import Callee, Parameters
-    from pyflat.frontend.kernels import Argument, Kernel
-    from pyflat.frontend.kernels.results import Outcome
+    from pyflat.frontend.kernels import SourceKernel
+    from pyflat.ir.kernel_results import Outcome
     from pyflat.ir.nodes import Loop, Op
     from pyflat.runtime.settings import Options, Settings
 
@@ -93,7 +94,7 @@ class RunnableKernel(Protocol):
 
 @dataclass(eq=False)
 class Version:
-    kernel: Kernel
+    kernel: SourceKernel
     compiled: RunnableKernel
     say: Callable[[str], None]
     saved: SavedArrays = field(default_factory=SavedArrays)
@@ -366,7 +367,7 @@ class Kernels:
             self._said = True
             warn(f"{self.parameters.name}: {why}", PerformanceWarning)
 
-    def _require_writable(self, kernel: Kernel, given: Mapping[str, Any]) -> None:
+    def _require_writable(self, kernel: SourceKernel, given: Mapping[str, Any]) -> None:
         for name in kernel.written:
             if not given[name].flags.writeable:
                 raise ValueError(f"assignment destination is read-only: {self.parameters.name} writes into {name!r}; "
@@ -415,7 +416,7 @@ class Kernels:
         return _result(kernel.result, iter(found.numbers), {**given, **in_order(found.made, kernel.models, given)})
 
 
-def _require_order(kernel: Kernel, given: Mapping[str, Any]) -> None:
+def _require_order(kernel: SourceKernel, given: Mapping[str, Any]) -> None:
     """FlattenError where a routine of NumPy's reads an array that lies in another order in the original."""
     if not all(in_c_order(name, kernel.models, given) for name in kernel.in_c_order):
         raise refuse("flatten/not-yet", "an array made of others, over which NumPy goes in the order of its memory",
@@ -520,7 +521,7 @@ def _overlap(a: Any, b: Any) -> bool:
 
 
 def _result(result: Any, leaves: Iterator[Any], arrays: Mapping[str, Any]) -> Any:
-    from pyflat.frontend.kernels.results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult
+    from pyflat.ir.kernel_results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult
 
     match result:
         case NumberResult():

@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from pyflat.analysis.kernels import Kernel
     from pyflat.backend.registered import Registered
-    from pyflat.frontend.kernels import Kernel
     from pyflat.frontend.result import Specialised
     from pyflat.ir.nodes import Function, Loop, Op
     from pyflat.ir.opaque_calls import OpaqueCalls
@@ -227,7 +227,7 @@ class Target:
     explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs, and nothing said about lanes
     fast        "module:name" of the faster functions that math="fast" takes, by opcode; None: there are none
     contracts   "module:name" of a function that says whether math="fast" fuses products with sums; None: it does not
-    kernels     "module:function" from a kernel over arrays (`pyflat.frontend.kernels`) and arguments of a call to what
+    kernels     "module:function" from a kernel over arrays (`pyflat.analysis.kernels`) and arguments of a call to what
                 runs calls like it (`pyflat.runtime.kernels`); None: it has none
     needs       libraries that must be installed, by the names that are imported
     """

@@ -35,7 +35,8 @@ from pyflat.frontend.state.values import (
     Unsigned,
     View,
 )
-from pyflat.frontend.state.widths import PYTHON, Model, Widths
+from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.ir.kernel_results import Model
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, MEMORY

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 from pyflat.frontend.state.values import MemoryRef
 from pyflat.ir.build import Builder
+from pyflat.ir.kernel_results import Model
 from pyflat.ir.nodes import TRUE, Const, Op, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 Width = frozenset[str | None]
-Model = tuple[str, tuple[int | None, ...]]
-"""An array, and for each axis of what is made of it the axis in memory; None: it is broadcast there."""
 PYTHON: Width = frozenset({None})
 UNKNOWN: Width = frozenset({"?"})
 OF_KIND: dict[Kind, str] = {BOOL: "b1", INT: "i8", FLOAT: "f8"}

@@ -21,8 +21,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from pyflat.analysis.kernels import Argument
 from pyflat.errors import FlattenError, Span
-from pyflat.frontend.kernels import Argument, specialise_kernel
+from pyflat.frontend.kernels import specialise_kernel
 from pyflat.frontend.roles import array_parameters
 from pyflat.inspection.alarm import TimeUp
 from pyflat.inspection.prove import prove_shapes

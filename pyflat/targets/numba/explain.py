@@ -18,7 +18,7 @@ from pyflat.targets.numba.library import library_function
 from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
-    from pyflat.frontend.kernels import Kernel
+    from pyflat.analysis.kernels import Kernel
 
 
 class RegisterCosts(Costs):

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.frontend.kernels.results import NumberResult, TupleResult
 from pyflat.functions import libm
+from pyflat.ir.kernel_results import NumberResult, TupleResult
 from pyflat.targets.numba.jit import compile_ir, processor
 from pyflat.targets.numba.kernels.engine import NumbaKernel
 from pyflat.targets.numba.kernels.frame import Slot

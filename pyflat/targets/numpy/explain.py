@@ -13,7 +13,7 @@ from pyflat.targets.numpy.library import has_vectors
 from pyflat.targets.target import Costs, Lanes
 
 if TYPE_CHECKING:
-    from pyflat.frontend.kernels import Kernel
+    from pyflat.analysis.kernels import Kernel
 
 
 class BlockCosts(Costs):

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from pyflat.frontend.kernels import Kernel
+from pyflat.analysis.kernels import Kernel
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Op
 

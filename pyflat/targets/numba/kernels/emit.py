@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.errors import InternalError
-from pyflat.frontend.kernels import Kernel
 from pyflat.functions import ways
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import all_ops, has_loop, recognise_counted

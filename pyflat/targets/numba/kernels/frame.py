@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from pyflat.frontend.kernels import Kernel
+from pyflat.analysis.kernels import Kernel
 from pyflat.ir.memory import ArrayArgument
 from pyflat.targets.numba.kernels.places import CONTIGUOUS
 from pyflat.targets.numba.llvm import I64, POINTER, i64

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, leaves, linear, places
-from pyflat.frontend.kernels import Kernel
 from pyflat.ir.lists import definitions
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read

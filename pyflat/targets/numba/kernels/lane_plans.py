@@ -18,9 +18,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pyflat.analysis.dependence import Surroundings
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
 from pyflat.analysis.varying import varying_in
-from pyflat.frontend.kernels import Kernel
 from pyflat.functions import narrow_functions
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import places
 from pyflat.errors import InternalError
-from pyflat.frontend.kernels import Kernel
 from pyflat.functions import libm
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition

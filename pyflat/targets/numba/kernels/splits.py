@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyflat.analysis.dependence import Surroundings
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import is_alone_parallel, iterates
-from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import BOOL, INT, MEMORY

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import linear, nest_of
 from pyflat.analysis.varying import exits_vary, leaves_elsewhere, next_values, varying_in
-from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value
 from pyflat.ir.types import MEMORY

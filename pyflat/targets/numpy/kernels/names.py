@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from pyflat.frontend.kernels import Kernel
+from pyflat.analysis.kernels import Kernel
 from pyflat.ir.loops import Counted, all_ops
 from pyflat.ir.nodes import Loop, Value
 
@@ -24,7 +24,7 @@ class Names:
         self._numbers: dict[str, int] = {}
         self.arrays: dict[str, str] = {}
         visitor = _Assignments()
-        kernel.captured.tree.visit(visitor)
+        kernel.tree.visit(visitor)
         self._wished = _variables_of_arrays(kernel, visitor)
         self._lengths = visitor.lengths
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import Form, linear, places
-from pyflat.frontend.kernels import Kernel
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import linear
 from pyflat.analysis.varying import Nest
-from pyflat.frontend.kernels import Kernel
 from pyflat.ir.loops import Counted
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value, Yield, walk

@@ -1,0 +1,89 @@
+"""Kernels over arrays as targets get them (`frontend.kernels` makes them): the IR, and facts about it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pyflat.analysis.dependence import Surroundings
+from pyflat.analysis.small_ints import small_ints
+from pyflat.analysis.sure_indices import SureIndices, sure_indices
+from pyflat.ir.faults import can_fault
+from pyflat.ir.kernel_results import Model, Result
+from pyflat.ir.loops import all_ops
+from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read, may_warn
+from pyflat.ir.nodes import FAULT, Block, Exit, Function, Op, Param, Value, walk
+from pyflat.ir.shape import Fixed, Leaf
+
+Argument = ArrayArgument | ScalarArgument | Leaf | Fixed
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A kernel for arguments of these dtypes and ranks, as structured IR.
+
+    function   its parameters are, for each argument in order: of an array the memory (where no argument before has the
+               same) and the length of each axis, of a number the number
+    result     how its results make up what it returns
+    written    the arguments that it writes
+    models     arrays made of others (`np.zeros_like`, `a + b`) -> those
+    tree       the source, as LibCST has it
+    """
+
+    function: Function
+    arguments: dict[str, Argument]
+    result: Result
+    written: tuple[str, ...]
+    models: dict[str, tuple[Model, ...]]
+    tree: Any
+
+    def surroundings(self) -> Surroundings:
+        """Where its loops stand, for `analysis.parallel_loops`."""
+        return Surroundings(self.function, self.lengths())
+
+    def lengths(self) -> list[Param]:
+        """The parameters that are lengths of axes."""
+        found: list[Param] = []
+        params, memories = iter(self.function.params), set[int]()
+        for argument in self.arguments.values():
+            if isinstance(argument, ArrayArgument):
+                if argument.memory not in memories:
+                    memories.add(argument.memory)
+                    next(params)
+                found += [next(params) for _ in range(argument.rank)]
+            elif not isinstance(argument, Fixed):
+                next(params)
+        return found
+
+    @cached_property
+    def small(self) -> frozenset[Value]:
+        """Its ints that stay so (`analysis.small_ints`)."""
+        return frozenset(small_ints(self.function, self.lengths()))
+
+    @cached_property
+    def indices(self) -> SureIndices:
+        return sure_indices(self.function, self.lengths(), self.small)
+
+    def undone(self, ends: Container[Op] | None, *, strict: bool) -> tuple[str, ...]:
+        """The arguments whose elements have to be put back before the original can run on them: those that are read as
+        well, and all that are written where stores may come after a fault. `ends`: the operations whose faults end a
+        run at once, so that stores before them are those of the original, as does an index outside; None: stores come
+        in another order. `strict`: a warning ends the original."""
+        ops = list(all_ops(self.function.body))
+        faulty = [op for op in ops if op.opcode != "index" and op not in self.small and can_fault(op)]
+        warns = [op for op in ops if may_warn(op.opcode, op.kind)]
+        if ends is None or strict and warns or any(op not in ends for op in faulty):
+            return self.written
+        if not (faulty or warns or self._is_left_early(ops)):
+            return ()
+        memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}
+        read = {memory.get(name) for op in ops for name in arrays_read(op)}
+        return tuple(name for name in self.written if memory[name] in read)
+
+    def _is_left_early(self, ops: Sequence[Op]) -> bool:
+        exits = any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
+                    for item in walk(self.function.body))
+        return exits or any(op.opcode in ("alloc", "routine") or op.opcode == "index" and op not in self.indices.here
+                            for op in ops)
