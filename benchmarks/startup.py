@@ -32,6 +32,7 @@ from typing import Any
 
 from benchmarks.environment import ONE_THREAD, ROOT
 from benchmarks.kernels import KERNELS
+from benchmarks.report import markdown
 
 OPTIONS: Mapping[str, Any] = {"target": "numba", "math": "fast"}
 TRIPS = (20, 200, 2_000, 20_000)
@@ -172,7 +173,7 @@ def decoration() -> float:
     return min(float(_python(code)) for _ in range(3))
 
 
-def processes(repeats: int) -> dict[str, tuple[float, float]]:
+def processes(repeats: int = 7) -> dict[str, tuple[float, float]]:
     """Processor seconds of whole processes, without and with what an earlier one has kept; the least of so many rounds
     of all of them."""
     compileall.compile_dir(ROOT / "pyflat", quiet=1)
@@ -201,12 +202,11 @@ def _process_seconds(arguments: Sequence[str], folder: str, cache: Path) -> floa
     return usage.ru_utime + usage.ru_stime
 
 
-def _show_processes(found: Mapping[str, tuple[float, float]]) -> None:
+def process_rows(found: Mapping[str, tuple[float, float]]) -> list[list[str]]:
     theirs = found["numba.vectorize"]
-    print("|                 |  cold | of numba's |  warm | of numba's |")
-    print("|-----------------|------:|-----------:|------:|-----------:|")
-    for name, (cold, warm) in found.items():
-        print(f"| {name:15} | {cold:5.3f} | {cold / theirs[0]:10.2f} | {warm:5.3f} | {warm / theirs[1]:10.2f} |")
+    return [["", "cold", "of numba's", "warm", "of numba's"],
+            *[[name, f"{cold:.3f}", f"{cold / theirs[0]:.2f}", f"{warm:.3f}", f"{warm / theirs[1]:.2f}"]
+              for name, (cold, warm) in found.items()]]
 
 
 def growth() -> dict[int, float]:
@@ -249,7 +249,7 @@ def main() -> None:
     if others:
         parser.error(f"unknown: {' '.join(others)}")
     if given.processes:
-        _show_processes(processes(given.processes))
+        print(markdown(process_rows(processes(given.processes))))
         return
     names = given.kernels.split(",")
     calls, imports = second(names)

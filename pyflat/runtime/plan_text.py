@@ -27,7 +27,7 @@ from pyflat.runtime.plan_conditions import OURS, Conditions
 if TYPE_CHECKING:
     from pyflat.runtime.plans import Entry
     from pyflat.targets.numba.compiled_kernel import KernelEntry
-    from pyflat.targets.numpy.engine import EntryPoint
+    from pyflat.targets.operands import EntryPoint
 
 MISS = "MISS"
 
