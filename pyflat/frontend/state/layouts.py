@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.state.kinds import lane, same_static
+from pyflat.frontend.state.kinds import is_too_large, lane, numeric_kind, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Char,
     Chars,
+    MemoryRef,
     NumberText,
     RepeatedText,
     Static,
@@ -72,6 +73,18 @@ class Elements:
     extent: tuple[int, ...]
     kind: Kind
     frozen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """A view of an array of a kernel: its parts are the lengths of its axes, then the start and the step of each axis
+    in memory, for which `axes` has the axis of the view."""
+
+    memory: MemoryRef
+    array: str
+    dtype: str
+    rank: int
+    axes: tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +143,8 @@ class Nothing:
 
 
 _KINDS = (BOOL, INT, FLOAT)
-_ORDER: dict[type, int] = {Items: 1, Number: 2, Bits: 2, Object: 3, Elements: 4, Pieces: 5, String: 6, Method: 7,
-                           Known: 8}
+_ORDER: dict[type, int] = {Items: 1, Number: 2, Bits: 2, Object: 3, Elements: 4, Axes: 4, Pieces: 5, String: 6,
+                           Method: 7, Known: 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +173,22 @@ class Layout:
 
     def kinds(self) -> list[Kind]:
         """The kinds of the leaves."""
-        kind = _kind(self.form)
+        if isinstance(self.form, Number | Bits):
+            return [self.form.kind if isinstance(self.form, Number) else INT]
         tags = [BOOL] * (len(self.parts) - 1) if isinstance(self.form, Union) else []
-        return [kind] if kind is not None else [*tags, *(kind for part in self.parts for kind in part.kinds())]
+        return [*tags, *(kind for part in self.parts for kind in part.kinds())]
 
 
 def _kind(form: Any) -> Kind | None:
-    """The kind of a leaf."""
-    return INT if isinstance(form, Bits) else form.kind if isinstance(form, Number) else None
+    """The kind of a number."""
+    match form:
+        case Bits():
+            return INT
+        case Number():
+            return form.kind
+        case Known() if not is_too_large(form.value):
+            return numeric_kind(form.value)
+    return None
 
 
 def meet(a: Any, b: Any) -> bool:

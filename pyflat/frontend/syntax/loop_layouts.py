@@ -45,6 +45,7 @@ from pyflat.frontend.state.kinds import (
     opened,
 )
 from pyflat.frontend.state.layouts import (
+    Axes,
     Bits,
     Elements,
     Items,
@@ -87,6 +88,7 @@ from pyflat.frontend.state.values import (
     Seq,
     State,
     Static,
+    Stored,
     StoreRef,
     Super,
     Text,
@@ -112,8 +114,6 @@ Leaf = Value | None
 """None: a number that no lane reads."""
 
 
-_ONE_ARRAY = "in a loop a name means the same array in all iterations"
-_COPY = "copy into the array that the name has before the loop: `{name}[:] = ...`"
 _LOOP = "in a loop that cannot be unrolled"
 
 
@@ -144,10 +144,15 @@ class Layouts:
             return self.joined(self.of(value.then, state), self.of(value.orelse, state))
         value = opened(value)
         form = self._form(value, state)
+        if isinstance(form, Known):
+            return Layout(form)
         if isinstance(form, Pieces):
             return Layout(form, (self._pieces(form),))
         if isinstance(form, Elements):
             return Layout(form, (Layout(Number(form.kind)),) * math.prod(form.extent))
+        if isinstance(form, Axes):  # a step that is known stays so
+            return Layout(form, tuple(Layout(Known(part)) if isinstance(part, Static) else self.of(part, state)
+                                      for part in self.parts(value, form, state)))
         if not isinstance(form, Object):
             return Layout(form, tuple(self.of(part, state) for part in self.parts(value, form, state)))
         assert isinstance(value, ListRef | DictRef | ObjRef)
@@ -163,7 +168,7 @@ class Layouts:
         if is_beyond(value) and (bits := as_unsigned(value)) is not None:
             return Bits(bits.outside is FALSE, PYTHON if widths is None else widths.of(bits.bits))
         if kind is not None:
-            return Number(kind, PYTHON if widths is None or kind is MEMORY else widths.of(lane(value)))
+            return self._number(value)
         if arrays.is_array(value) and (elements := arrays.kind_of(value)) is not None:
             if not arrays.is_plain(value):
                 raise self.refuse("becomes a transposed or strided view", help="make it a copy")
@@ -193,13 +198,17 @@ class Layouts:
             case View() if value.settled:
                 return Known(value)
             case View():
-                raise self.refuse("changes between an array and something else", _COPY.format(name=self.name),
-                                  _ONE_ARRAY)
+                return Axes(value.memory, value.array, value.dtype, len(value.extents),
+                            tuple(each.axis for each in value.stored))
             case Unavailable():
                 raise value.error
         if value is UNBOUND:
             return Known(value)
         raise self.refuse(f"becomes {describe(value)}")
+
+    def _number(self, value: Abstract) -> Number:
+        number, widths = lane(value), self.s.widths
+        return Number(number.kind, PYTHON if widths is None or number.kind is MEMORY else widths.of(number))
 
     def parts(self, value: Abstract, form: Any, state: State) -> Sequence[Abstract]:
         """The parts of a value of this form."""
@@ -218,6 +227,8 @@ class Layouts:
                 return (templates.padded_cells(value, form.table),)
             case BoundMethod():
                 return (value.receiver,)
+            case View():
+                return [*value.extents, *(part for each in value.stored for part in (each.start, each.step))]
             case ListRef() | DictRef() | ObjRef():
                 return aliasing.items_of(state, value)
         if isinstance(form, Elements):
@@ -259,6 +270,8 @@ class Layouts:
 
     def _one(self, a: Layout, b: Layout) -> Layout:
         """Of two forms that meet."""
+        if a == b:
+            return a
         form = a.form
         match form, b.form:
             case Elements(), Elements(frozen=frozen):
@@ -271,6 +284,10 @@ class Layouts:
                 form = replace(form, frozen=form.frozen or frozen)
             case Bits(), Bits(exact=exact, width=width):
                 form = Bits(form.exact and exact, form.width | width)
+            case Known(), Known():
+                return Layout(self._number(form.value))
+            case (Known() as known, other) | (other, Known() as known):
+                return self._one(Layout(self._number(known.value)), Layout(other))
             case (Bits() as bits, Number(width=width)) | (Number(width=width), Bits() as bits):
                 form = replace(bits, width=bits.width | width)
             case Number(), Number(width=width):
@@ -336,7 +353,7 @@ class Layouts:
                 return [unsigned.carried(self.s, value, known=form.exact)]
             case Union():
                 return self._of_option(value, layout, state)
-            case Nothing():
+            case Nothing() | Known():
                 return []
             case Pieces():
                 text = templates.grown(form.table, value, growing.PLACES, self.s.build.op)
@@ -419,6 +436,9 @@ class Parameters:
                 return with_parts(form.sample, iter(parts))
             case Method():
                 return BoundMethod(parts[0], form.name, form.function)
+            case Axes():
+                stored = map(Stored, parts[form.rank::2], form.axes, parts[form.rank + 1::2])
+                return View(form.memory, form.array, form.dtype, parts[:form.rank], tuple(stored))
         ref = aliasing.empty_like(form.cls)
         self.owned[ref] = parts if form.keys is None else tuple(zip(form.keys, parts, strict=True))
         if form.frozen:
