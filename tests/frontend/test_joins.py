@@ -69,8 +69,8 @@ def main(x, how):
 }
 NUMBERS = [0.0, 0.5, 1.5, 2.0, 3.0]
 HOW = ["one", "two", "one", "two", "one"]
-REFUSED: dict[tuple[str, str, str], str] = {}
-"""Place and pair, and the reason."""
+REFUSED = {("kernel", "64 bits"): "an int beyond 63 bits in a kernel is a NumPy scalar: np.uint64(...)"}
+"""A place and a value, and the reason: 15 pairs of 600."""
 
 
 def is_same(got: Any, wanted: Any, *, joined: bool) -> bool:
@@ -95,7 +95,7 @@ def run(place: str, fn: Callable[..., Any]) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize(("a", "b"), list(itertools.combinations(VALUES, 2)))
 def test_a_pair_of_values_meets(place, a, b):
     with loaded(HEAD + PLACES[place].format(a=VALUES[a], b=VALUES[b])) as fn:
-        if (place, a, b) in REFUSED:
+        if (place, a) in REFUSED or (place, b) in REFUSED:
             with pytest.raises(pyflat.FlattenError):
                 run(place, fn)
             return

@@ -18,7 +18,6 @@ from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
 from pyflat.frontend.kernels.flags import add_flags
-from pyflat.frontend.kernels.results import Result
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, unsigned, width_rules
 from pyflat.frontend.space.routines import depends_on_order
@@ -30,6 +29,7 @@ from pyflat.frontend.state.widths import Model, Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
 from pyflat.ir.faults import can_fault
+from pyflat.ir.kernel_results import Result
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read, may_warn
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, Op, Param, Value, Yield, walk

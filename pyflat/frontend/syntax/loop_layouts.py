@@ -122,6 +122,7 @@ class Layouts:
 
     def __init__(self, s: Evaluator, name: str, node: Any):
         self.s, self.name, self.node = s, name, node
+        self.grows, self.most = s.grows, MAX_KNOWN
         self.open: set[Ref] = set()
         """The objects whose items are being looked at."""
 
@@ -143,7 +144,7 @@ class Layouts:
         if isinstance(value, GuardedUnion):
             return self.joined(self.of(value.then, state), self.of(value.orelse, state))
         value = opened(value)
-        form = self._form(value, state)
+        form = self.form(value, state)
         if isinstance(form, Known):
             return Layout(form)
         if isinstance(form, Pieces):
@@ -163,7 +164,7 @@ class Layouts:
         self.open.discard(value)
         return made
 
-    def _form(self, value: Abstract, state: State) -> Any:
+    def form(self, value: Abstract, state: State) -> Any:
         kind, widths = None if is_too_large(value) else numeric_kind(value), self.s.widths
         if is_beyond(value) and (bits := as_unsigned(value)) is not None:
             return Bits(bits.outside is FALSE, PYTHON if widths is None else widths.of(bits.bits))
@@ -173,7 +174,7 @@ class Layouts:
             if not arrays.is_plain(value):
                 raise self.refuse("becomes a transposed or strided view", help="make it a copy")
             own = [value.store] if isinstance(value, Array) else []
-            return Elements(arrays.shape_of(value), elements, self._shared(state, own))
+            return Elements(arrays.shape_of(value), elements, self.shared(state, own))
         match value:
             case Complex():
                 return Items(complex, 2)
@@ -184,7 +185,7 @@ class Layouts:
                 if layout is None:
                     raise self.refuse("has other attributes, keys or items on some paths")
                 cls, keys, size, places = layout
-                return Object(cls, keys, places or size, places is not None, self._shared(state, [value]))
+                return Object(cls, keys, places or size, places is not None, self.shared(state, [value]))
             case GrownText():
                 return Pieces(value.table, tuple(value.table.numbers))
             case BoundMethod():
@@ -239,7 +240,7 @@ class Layouts:
                 self.s.state = current
         return ()
 
-    def _shared(self, state: State, refs: Sequence[Ref]) -> bool:
+    def shared(self, state: State, refs: Sequence[Ref]) -> bool:
         """Another name means one of them: what the loop copies and what it copies from may not be written any more."""
         names = [state, *self.s.outer_states()]
         found = any(ref in self.s.frozen or aliasing.is_shared(names, state, ref) for ref in refs)
@@ -254,19 +255,23 @@ class Layouts:
             return a
         options = list(a.options)
         for each in b.options:
-            at = next((k for k, known in enumerate(options) if meet(known.form, each.form)), None)
+            at = next((k for k, known in enumerate(options) if self.meet(known.form, each.form)), None)
             if at is None:
                 options.append(each)
             else:
                 options[at] = self._one(options[at], each)
         options = self._strings(self._lists(options))
-        if sum(isinstance(option.form, Known) for option in options) > MAX_KNOWN or len(options) > 2 * MAX_KNOWN:
-            raise self.refuse(f"is one of more than {MAX_KNOWN} objects")
+        if sum(isinstance(option.form, Known) for option in options) > self.most or len(options) > 2 * self.most:
+            raise self.refuse(f"is one of more than {self.most} objects")
         options.sort(key=lambda option: option.order)
         made = options[0] if len(options) == 1 else Layout(Union(), tuple(options))
         if made.depth > MAX_DEPTH:
             raise self.refuse("changes its shape")
         return made
+
+    def meet(self, a: Any, b: Any) -> bool:
+        """Whether two forms become one, instead of a union of both."""
+        return meet(a, b)
 
     def _one(self, a: Layout, b: Layout) -> Layout:
         """Of two forms that meet."""
@@ -300,7 +305,7 @@ class Layouts:
         """Lists of several lengths are one that grows (`space.growing`), where lists may: a count, and a place for each
         item."""
         lists = [each for each in options if isinstance(each.form, Object) and each.form.cls is list]
-        if len(lists) < 2 or not self.s.grows:
+        if len(lists) < 2 or not self.grows:
             return options
         rows = [each.parts[0].parts[1:] if each.form.places else each.parts for each in lists]
         each = functools.reduce(self.joined, [item for row in rows for item in row])
@@ -316,7 +321,7 @@ class Layouts:
         """Strings of which one gets longer are pieces, where it may, or has to."""
         texts = [each for each in options if isinstance(each.form, String | Pieces)]
         known = [each for each in options if isinstance(each.form, Known) and templates.are_strings(each.form.value)]
-        if not self.s.grows or not texts and len(known) <= MAX_KNOWN or len(texts) + len(known) < 2 \
+        if not self.grows or not texts and len(known) <= MAX_KNOWN or len(texts) + len(known) < 2 \
                 or not all(templates.can_grow(_sample(each)) for each in (*texts, *known)
                            if not isinstance(each.form, Pieces)):
             return options
@@ -350,7 +355,7 @@ class Layouts:
             case Number():
                 return [scalars.to_kind(self.s, lane(value), form.kind)]
             case Bits():
-                return [unsigned.carried(self.s, value, known=form.exact)]
+                return [self.bits(value, form)]
             case Union():
                 return self._of_option(value, layout, state)
             case Nothing() | Known():
@@ -368,6 +373,9 @@ class Layouts:
                  for leaf in self.leaves(part, inner, state)]
         return [*found, *[None] * (len(layout.kinds()) - len(found))]  # the places behind its items
 
+    def bits(self, value: Abstract, form: Bits) -> Value:
+        return unsigned.carried(self.s, value, known=form.exact)
+
     def _of_option(self, value: Abstract, layout: Layout, state: State) -> list[Leaf]:
         at = next(k for k, option in enumerate(layout.parts) if self._holds(option, value, state))
         found: list[Leaf] = [const(k == at) for k in range(len(layout.parts) - 1)]
@@ -378,10 +386,10 @@ class Layouts:
     def _holds(self, option: Layout, value: Abstract, state: State) -> bool:
         if isinstance(option.form, Pieces):
             return templates.are_strings(value)
-        form = self._form(value, state)
+        form = self.form(value, state)
         if isinstance(option.form, Object) and option.form.places:
             return isinstance(form, Object) and form.cls is list
-        return meet(option.form, form)
+        return self.meet(option.form, form)
 
     def _choose(self, cond: Value, a: Leaf, b: Leaf) -> Leaf:
         if a is None or b is None or a is b:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pyflat.frontend.kernels import Kernel
-from pyflat.frontend.kernels.results import names
+from pyflat.ir.kernel_results import names
 from pyflat.ir.nodes import Loop, Op
 from pyflat.targets.numba.kernels.emit import KernelCode, Tested
 from pyflat.targets.numba.kernels.fusion import REASONS

@@ -13,9 +13,9 @@ import numpy as np
 
 from pyflat.frontend.callables import NOT_GIVEN
 from pyflat.frontend.kernels import Kernel
-from pyflat.frontend.kernels.results import Outcome, names
 from pyflat.functions import libm
 from pyflat.functions.locks import translating
+from pyflat.ir.kernel_results import Outcome, names
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
 from pyflat.ir.nodes import Op

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from pyflat.frontend.kernels import Kernel
-from pyflat.frontend.kernels.results import Outcome
-from pyflat.frontend.kernels.results import names as returned_names
 from pyflat.functions import array_lanes
 from pyflat.functions.locks import translating
+from pyflat.ir.kernel_results import Outcome
+from pyflat.ir.kernel_results import names as returned_names
 from pyflat.ir.memory import overlaps_itself
 from pyflat.ir.nodes import Loop
 from pyflat.ir.shape import Fixed

@@ -20,7 +20,7 @@ from keyword import iskeyword
 
 from pyflat.analysis.parallel_loops import linear
 from pyflat.errors import InternalError
-from pyflat.frontend.kernels.results import names as returned_names
+from pyflat.ir.kernel_results import names as returned_names
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Region, Value, Yield, walk
 from pyflat.ir.print import Sourced

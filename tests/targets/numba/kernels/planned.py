@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 
 from pyflat.frontend.kernels import specialise_kernel
-from pyflat.frontend.kernels.results import names
+from pyflat.ir.kernel_results import names
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.shape import Leaf
 from pyflat.ir.types import FLOAT, INT
