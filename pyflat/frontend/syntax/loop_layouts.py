@@ -114,6 +114,8 @@ Leaf = Value | None
 """None: a number that no lane reads."""
 
 
+_ONE_ARRAY = "in a loop that stays a loop a name means an array from before it, or a view of one"
+_COPY = "copy into the array that the name has before the loop: `{name}[:] = ...`"
 _LOOP = "in a loop that cannot be unrolled"
 
 
@@ -123,6 +125,8 @@ class Layouts:
     def __init__(self, s: Evaluator, name: str, node: Any):
         self.s, self.name, self.node = s, name, node
         self.grows, self.most = s.grows, MAX_KNOWN
+        self.before: State | None = None
+        """Before the loop: a view of an array that is made in an iteration is not carried to the next one."""
         self.open: set[Ref] = set()
         """The objects whose items are being looked at."""
 
@@ -132,6 +136,7 @@ class Layouts:
     def carried(self, known: Layout | None, old: Abstract, start: State, value: Abstract, state: State, local: bool
                 ) -> Layout:
         """The layout for `old` before an iteration and `value` after it; a local that has none is lost."""
+        self.before = start
         try:
             return self.joined(known or self.of(old, start), self.of(value, state))
         except FlattenError as error:
@@ -196,6 +201,8 @@ class Layouts:
                     return String(found, value)
             case Static() | Closure() | Partial() | Super() | OtherText() | Caught():
                 return Known(value)
+            case View() if self.before is not None and value.memory not in self.before.heap:
+                raise self.refuse("becomes an array that is made there", _COPY.format(name=self.name), _ONE_ARRAY)
             case View() if value.settled:
                 return Known(value)
             case View():
