@@ -48,7 +48,7 @@ _IN_KERNELS = {
                              "call it before or after the kernel, and pass or return arrays"),
     "flatten/lane-to-object": ("it has to be known while flattening, and differs from call to call",
                                'a parameter in static= is known: static="n"'),
-    "flatten/result-kind": ("a kernel returns numbers, arrays, tuples of them, or None, the same on all paths",
+    "flatten/result-kind": ("a kernel returns numbers, arrays, strings, None, and tuples, lists and dicts of them",
                             "return numbers of one kind (0.0 beside floats), and put others into an array"),
 }
 
