@@ -8,7 +8,7 @@ A value is taken apart by its layout, and built of the leaves again, wherever pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,14 +17,27 @@ from pyflat.frontend.state.kinds import is_too_large, lane, numeric_kind, same_s
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
+    Array,
+    BoundMethod,
     Char,
     Chars,
+    Complex,
+    Contents,
+    GuardedUnion,
+    ListRef,
     MemoryRef,
     NumberText,
+    Partial,
+    Ref,
     RepeatedText,
+    Seq,
     Static,
-    Text,
+    Stored,
+    StoreRef,
+    Super,
     TextTable,
+    Unsigned,
+    View,
     Written,
 )
 from pyflat.frontend.state.widths import PYTHON, Width
@@ -48,11 +61,22 @@ class Bits:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
-    """A tuple or namedtuple, the places of a list that grows, a complex number."""
+class Compound:
+    """A value that `taken_apart` has parts of: its key tells it from others, `sample` is one of them."""
 
-    cls: type
-    size: int
+    key: Hashable
+    sample: Abstract
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compound) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def cls(self) -> type:
+        """The class of a tuple, and of other values that of what stands for them."""
+        return self.sample.cls if isinstance(self.sample, Seq) else type(self.sample)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +100,6 @@ class Elements:
 
 
 @dataclass(frozen=True, slots=True)
-class Axes:
-    """A view of an array of a kernel: its parts are the lengths of its axes, then the start and the step of each axis
-    in memory, for which `axes` has the axis of the view."""
-
-    memory: MemoryRef
-    array: str
-    dtype: str
-    rank: int
-    axes: tuple[int | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Known:
     """An object that is known, or unbound: no leaves."""
 
@@ -101,33 +113,11 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class String:
-    """A string whose numbers are its parts: `how` tells it from other strings, `sample` is one of them."""
-
-    how: Any
-    sample: Abstract
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, String) and self.how == other.how
-
-    def __hash__(self) -> int:
-        return hash(self.how)
-
-
-@dataclass(frozen=True, slots=True)
 class Pieces:
     """A string that gets longer (`state.templates`): its part are the places of its pieces."""
 
     table: TextTable
     numbers: tuple[Kind, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A bound method: its part is the object."""
-
-    name: str
-    function: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +133,7 @@ class Nothing:
 
 
 _KINDS = (BOOL, INT, FLOAT)
-_ORDER: dict[type, int] = {Items: 1, Number: 2, Bits: 2, Object: 3, Elements: 4, Axes: 4, Pieces: 5, String: 6,
-                           Method: 7, Known: 8}
+_ORDER: dict[type, int] = {Complex: 0, Seq: 1, Number: 2, Bits: 2, Object: 3, Elements: 4, Pieces: 5, Known: 7}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +154,10 @@ class Layout:
     @property
     def order(self) -> tuple[int, int]:
         """Where it stands among the parts of a union."""
-        if isinstance(self.form, Items) and self.form.cls is complex:
-            return 0, 0
+        cls = type(self.form.sample if isinstance(self.form, Compound) else self.form)
         if isinstance(self.form, Known):
-            return _ORDER[Known], self.form.value is UNBOUND
-        return _ORDER[type(self.form)], _KINDS.index(kind) if (kind := _kind(self.form)) in _KINDS else 0
+            return _ORDER[cls], self.form.value is UNBOUND
+        return _ORDER.get(cls, 6), _KINDS.index(kind) if (kind := _kind(self.form)) in _KINDS else 0
 
     def kinds(self) -> list[Kind]:
         """The kinds of the leaves."""
@@ -201,35 +189,98 @@ def meet(a: Any, b: Any) -> bool:
     return a == b if kind is None else kind is _kind(b)
 
 
-def how(text: Text) -> Any:
-    """Equal for strings that differ in their numbers only; None for one that is not known so well."""
-    match text:
+# --- the parts of a value
+def taken_apart(value: Abstract) -> tuple[Hashable, tuple[Any, ...]] | None:
+    """What tells a value from others that differ in their parts only, and its parts; None for what has none: numbers,
+    known objects, objects with identity, functions."""
+    match value:
+        case Seq():
+            return (Seq, value.cls, len(value.items)), value.items
+        case Complex():
+            return Complex, (value.real, value.imag)
+        case Unsigned():
+            return Unsigned, (value.bits, value.outside)
+        case GuardedUnion():
+            return GuardedUnion, (value.cond, value.then, value.orelse)
+        case Array():
+            return (Array, value.places.shape, value.places.tobytes()), (value.store,)
+        case View():
+            axes = tuple(each.axis for each in value.stored)
+            bounds = (part for each in value.stored for part in (each.start, each.step))
+            return ((View, value.array, value.dtype, len(value.extents), axes, value.settled, value.whole),
+                    (value.memory, *value.extents, *bounds))
+        case BoundMethod():
+            return (BoundMethod, value.name, id(value.function)), (value.receiver,)
+        case Partial():
+            key = Partial, len(value.positional), *value.named
+            return key, (value.function, *value.positional, *value.named.values())
+        case Super():
+            return (Super, value.cls), (value.receiver,)
         case NumberText():
-            return NumberText, text.number.kind, text.spec, text.converted
+            return (NumberText, value.number.kind, value.spec, value.converted), (value.number,)
         case RepeatedText():
-            return RepeatedText, text.text
+            return (RepeatedText, value.text), (value.count,)
         case Char():
-            return Char, text.decimal, text.binary
+            return (Char, value.decimal, value.binary), (value.number,)
         case Chars():
-            return Chars, len(text.items)
+            return (Chars, len(value.items)), value.items
         case Written():
-            hows = tuple(part.value if isinstance(part, Static) else how(part) if isinstance(part, Text) else "one of"
-                         for part in text.parts)
-            return None if None in hows else (Written, hows)
+            return (Written, tuple(map(_written_key, value.parts))), tuple(
+                part for part in value.parts if not isinstance(part, Static))
     return None
 
 
-def with_parts(text: Abstract, parts: Iterator[Abstract]) -> Abstract:
-    """A string like `text` with other parts."""
-    match text:
+def _written_key(part: Abstract) -> Hashable:
+    """What tells a part of a string from others, beside its numbers."""
+    if isinstance(part, Static):
+        return str(part.value)
+    found = taken_apart(part)
+    return repr(type(part)) if found is None else found[0]
+
+
+def rebuilt(value: Abstract, parts: Iterable[Any]) -> Abstract:
+    """A value like `value`, of other parts."""
+    given = tuple(parts)
+    match value:
+        case Seq():
+            return Seq(value.cls, given)
+        case Array():
+            return Array(given[0], value.places)
+        case View():
+            memory, *rest = given
+            rank = len(value.extents)
+            stored = map(Stored, rest[rank::2], (each.axis for each in value.stored), rest[rank + 1::2])
+            return View(memory, value.array, value.dtype, tuple(rest[:rank]), tuple(stored), value.settled, value.whole)
+        case BoundMethod():
+            return BoundMethod(given[0], value.name, value.function)
+        case Partial():
+            function, *rest = given
+            most = len(value.positional)
+            return Partial(function, rest[:most], dict(zip(value.named, rest[most:], strict=True)))
+        case Super():
+            return Super(value.cls, *given)
         case NumberText():
-            return replace(text, number=lane(next(parts)))
+            return replace(value, number=lane(*given))
         case RepeatedText():
-            return replace(text, count=lane(next(parts)))
+            return RepeatedText(value.text, lane(*given))
         case Char():
-            return replace(text, number=lane(next(parts)))
+            return replace(value, number=lane(*given))
         case Chars():
-            return Chars(tuple(parts))
+            return Chars(given)
         case Written():
-            return Written(tuple(part if isinstance(part, Static) else next(parts) for part in text.parts))
-    raise AssertionError(f"{text} has no parts")
+            others = iter(given)
+            return Written(tuple(part if isinstance(part, Static) else next(others) for part in value.parts))
+    assert isinstance(value, Complex | Unsigned | GuardedUnion)
+    return type(value)(*given)
+
+
+def contents_of(contents: Contents, ref: Ref) -> tuple[Abstract, ...]:
+    """What an object has on the heap: items, or the values of keys and attributes."""
+    return contents if isinstance(ref, ListRef | StoreRef | MemoryRef) else tuple(item for _, item in contents)
+
+
+def with_contents(contents: Contents, ref: Ref, items: Iterable[Abstract]) -> Contents:
+    """The contents of an object with other items."""
+    if isinstance(ref, ListRef | StoreRef | MemoryRef):
+        return tuple(items)
+    return tuple((key, item) for (key, _), item in zip(contents, items, strict=True))

@@ -45,22 +45,19 @@ from pyflat.frontend.state.kinds import (
     opened,
 )
 from pyflat.frontend.state.layouts import (
-    Axes,
     Bits,
+    Compound,
     Elements,
-    Items,
     Known,
     Layout,
-    Method,
     Nothing,
     Number,
     Object,
     Pieces,
-    String,
     Union,
-    how,
     meet,
-    with_parts,
+    rebuilt,
+    taken_apart,
 )
 from pyflat.frontend.state.values import (
     UNBOUND,
@@ -69,8 +66,6 @@ from pyflat.frontend.state.values import (
     BoundMethod,
     Caught,
     Cells,
-    Char,
-    Chars,
     Closure,
     Complex,
     Contents,
@@ -79,16 +74,13 @@ from pyflat.frontend.state.values import (
     GuardedUnion,
     IterRef,
     ListRef,
-    NumberText,
     ObjRef,
     OtherText,
     Partial,
     Ref,
-    RepeatedText,
     Seq,
     State,
     Static,
-    Stored,
     StoreRef,
     Super,
     Text,
@@ -96,7 +88,6 @@ from pyflat.frontend.state.values import (
     Unavailable,
     Unsigned,
     View,
-    Written,
 )
 from pyflat.frontend.state.widths import OF_KIND, PYTHON, Width
 from pyflat.ir.build import const
@@ -156,8 +147,8 @@ class Layouts:
             return Layout(form, (self._pieces(form),))
         if isinstance(form, Elements):
             return Layout(form, (Layout(Number(form.kind)),) * math.prod(form.extent))
-        if isinstance(form, Axes):  # a step that is known stays so
-            return Layout(form, tuple(Layout(Known(part)) if isinstance(part, Static) else self.of(part, state)
+        if isinstance(value, View):  # what is known of its bounds stays so
+            return Layout(form, tuple(self.of(part, state) if isinstance(part, Value) else Layout(Known(part))
                                       for part in self.parts(value, form, state)))
         if not isinstance(form, Object):
             return Layout(form, tuple(self.of(part, state) for part in self.parts(value, form, state)))
@@ -181,10 +172,6 @@ class Layouts:
             own = [value.store] if isinstance(value, Array) else []
             return Elements(arrays.shape_of(value), elements, self.shared(state, own))
         match value:
-            case Complex():
-                return Items(complex, 2)
-            case Seq():
-                return Items(value.cls, len(value.items))
             case ListRef() | DictRef() | ObjRef() if not isinstance(value, IterRef):
                 layout = aliasing.layout(state, value)
                 if layout is None:
@@ -193,21 +180,14 @@ class Layouts:
                 return Object(cls, keys, places or size, places is not None, self.shared(state, [value]))
             case GrownText():
                 return Pieces(value.table, tuple(value.table.numbers))
-            case BoundMethod():
-                return Method(value.name, value.function)
-            case Text():
-                found = how(value)
-                if found is not None:
-                    return String(found, value)
-            case Static() | Closure() | Partial() | Super() | OtherText() | Caught():
-                return Known(value)
             case View() if self.before is not None and value.memory not in self.before.heap:
                 raise self.refuse("becomes an array that is made there", _COPY.format(name=self.name), _ONE_ARRAY)
             case View() if value.settled:
                 return Known(value)
-            case View():
-                return Axes(value.memory, value.array, value.dtype, len(value.extents),
-                            tuple(each.axis for each in value.stored))
+            case Seq() | Complex() | View() | BoundMethod() | Text() if (found := taken_apart(value)) is not None:
+                return Compound(found[0], value)
+            case Static() | Closure() | Partial() | Super() | OtherText() | Caught():
+                return Known(value)
             case Unavailable():
                 raise value.error
         if value is UNBOUND:
@@ -221,22 +201,8 @@ class Layouts:
     def parts(self, value: Abstract, form: Any, state: State) -> Sequence[Abstract]:
         """The parts of a value of this form."""
         match value:
-            case Complex():
-                return value.real, value.imag
-            case Seq() | Chars():
-                return value.items
-            case Written():
-                return [part for part in value.parts if not isinstance(part, Static)]
-            case NumberText() | Char():
-                return (value.number,)
-            case RepeatedText():
-                return (value.count,)
             case GrownText():
                 return (templates.padded_cells(value, form.table),)
-            case BoundMethod():
-                return (value.receiver,)
-            case View():
-                return [*value.extents, *(part for each in value.stored for part in (each.start, each.step))]
             case ListRef() | DictRef() | ObjRef():
                 return aliasing.items_of(state, value)
         if isinstance(form, Elements):
@@ -245,7 +211,8 @@ class Layouts:
                 return list(arrays.grid(self.s, value, self.node).flat)
             finally:
                 self.s.state = current
-        return ()
+        found = taken_apart(value)
+        return () if found is None else found[1]
 
     def shared(self, state: State, refs: Sequence[Ref]) -> bool:
         """Another name means one of them: what the loop copies and what it copies from may not be written any more."""
@@ -320,13 +287,13 @@ class Layouts:
             raise self.refuse("is a list of lists or objects that gets more or fewer items")
         most = max(len(row) if one.form.places else len(row) + growing.PLACES
                    for one, row in zip(lists, rows, strict=True))
-        cells = Layout(Items(Cells, most + 1), (self.of(Static(0), _EMPTY), *[each] * most))
+        cells = _tuple(Cells, (self.of(Static(0), _EMPTY), *[each] * most))
         grown = Object(list, None, most + 1, True, any(one.form.frozen for one in lists))
         return [Layout(grown, (cells,)), *(option for option in options if option not in lists)]
 
     def _strings(self, options: list[Layout]) -> list[Layout]:
         """Strings of which one gets longer are pieces, where it may, or has to."""
-        texts = [each for each in options if isinstance(each.form, String | Pieces)]
+        texts = [each for each in options if _is_string(each)]
         known = [each for each in options if isinstance(each.form, Known) and templates.are_strings(each.form.value)]
         if not self.grows or not texts and len(known) <= MAX_KNOWN or len(texts) + len(known) < 2 \
                 or not all(templates.can_grow(_sample(each)) for each in (*texts, *known)
@@ -348,8 +315,8 @@ class Layouts:
 
     def _pieces(self, form: Pieces) -> Layout:
         numbers = (Layout(Number(INT)), *(Layout(Number(kind)) for kind in form.numbers))
-        place = Layout(Items(tuple, len(numbers)), numbers)
-        return Layout(Items(Cells, growing.PLACES + 1), (Layout(Number(INT)), *[place] * growing.PLACES))
+        place = _tuple(tuple, numbers)
+        return _tuple(Cells, (Layout(Number(INT)), *[place] * growing.PLACES))
 
     # --- the leaves of a value
     def leaves(self, value: Abstract, layout: Layout, state: State) -> list[Leaf]:
@@ -375,7 +342,7 @@ class Layouts:
             case Object(frozen=True) if isinstance(value, ListRef | DictRef | ObjRef):
                 self.s.frozen.add(value)
         parts = self.parts(value, form, state)
-        grows = isinstance(form, Items) and form.cls is Cells
+        grows = isinstance(form, Compound) and form.cls is Cells
         found = [leaf for part, inner in zip(parts, layout.parts, strict=not grows)
                  for leaf in self.leaves(part, inner, state)]
         return [*found, *[None] * (len(layout.kinds()) - len(found))]  # the places behind its items
@@ -436,24 +403,17 @@ class Parameters:
                 for tag, option in zip(reversed(tags), reversed(options), strict=True):
                     chosen = GuardedUnion(tag, option, chosen)
                 return chosen
-            case Items(cls=cls) if cls is complex:
+            case Compound(sample=Complex()):
                 return Complex(self.of(layout.parts[0], f"{name}_real"), self.of(layout.parts[1], f"{name}_imag"))
             case Elements():
                 return self._array(layout, form, name)
         parts = tuple(self.of(part, name) for part in layout.parts)
         match form:
-            case Items():
-                return Seq(form.cls, parts)
             case Pieces():
                 assert isinstance(parts[0], Seq)
                 return GrownText(form.table, parts[0])
-            case String():
-                return with_parts(form.sample, iter(parts))
-            case Method():
-                return BoundMethod(parts[0], form.name, form.function)
-            case Axes():
-                stored = map(Stored, parts[form.rank::2], form.axes, parts[form.rank + 1::2])
-                return View(form.memory, form.array, form.dtype, parts[:form.rank], tuple(stored))
+            case Compound():
+                return rebuilt(form.sample, parts)
         ref = aliasing.empty_like(form.cls)
         self.owned[ref] = parts if form.keys is None else tuple(zip(form.keys, parts, strict=True))
         if form.frozen:
@@ -492,9 +452,18 @@ def add_to_block(block: Block, items: Sequence[Any]) -> None:
         block.ops.extend(item.ops)
 
 
+def _tuple(cls: type, parts: tuple[Layout, ...]) -> Layout:
+    return Layout(Compound((Seq, cls, len(parts)), Seq(cls, ())), parts)
+
+
+def _is_string(layout: Layout) -> bool:
+    """A string that is made from lanes."""
+    return isinstance(layout.form, Pieces) or isinstance(layout.form, Compound) and isinstance(layout.form.sample, Text)
+
+
 def _sample(layout: Layout) -> Abstract:
     """One of the strings of a layout."""
-    found: Abstract = layout.form.sample if isinstance(layout.form, String) else layout.form.value
+    found: Abstract = layout.form.sample if isinstance(layout.form, Compound) else layout.form.value
     return found
 
 

@@ -19,7 +19,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import lane, same_static
-from pyflat.frontend.state.layouts import Layout, Nothing
+from pyflat.frontend.state.layouts import Layout, Nothing, contents_of, with_contents
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import (
     CONFLICT,
@@ -237,9 +237,7 @@ def _read(state: State, place: Place) -> Abstract:
     if isinstance(place, str):
         return state.locals.get(place, UNBOUND)
     ref, index = place
-    slot = state.heap[ref][index]
-    found: Abstract = slot if isinstance(ref, ListRef | StoreRef | MemoryRef) else slot[1]
-    return found
+    return contents_of(state.heap[ref], ref)[index]
 
 
 def _write(state: State, place: Place, value: Abstract) -> None:
@@ -247,9 +245,9 @@ def _write(state: State, place: Place, value: Abstract) -> None:
         state.locals[place] = value
         return
     ref, index = place
-    contents = list(state.heap[ref])
-    contents[index] = value if isinstance(ref, ListRef | StoreRef | MemoryRef) else (contents[index][0], value)
-    state.heap[ref] = tuple(contents)
+    items = list(contents_of(state.heap[ref], ref))
+    items[index] = value
+    state.heap[ref] = with_contents(state.heap[ref], ref, items)
 
 
 def _title(state: State, place: Place) -> str:
