@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import InternalError
-from pyflat.frontend.callables import owner_of
+from pyflat.frontend.callables import NOT_GIVEN, owner_of
 from pyflat.ir.kernel_results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult, names
-from pyflat.ir.shape import NOT_GIVEN
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version
 from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
