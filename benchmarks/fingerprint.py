@@ -21,7 +21,7 @@ from unittest import mock
 import pyflat
 from benchmarks import corpus_roundtrip
 from benchmarks.kernels import KERNELS
-from pyflat.targets.numba import compiled_kernel
+from pyflat.targets.numba import compilation
 
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}|\b\d{12,}\b")
 
@@ -42,7 +42,7 @@ def texts(fn: Callable[..., Any], call: Callable[[Any], object], options: dict[s
         for stage in ("structured", "flat"):
             yield f"{math} {stage}", twin.show(stage=stage)
         yield f"{math} numpy", twin._caller.compilations.last(twin.options).engine.source
-        with mock.patch.object(compiled_kernel, "compile_ir", _stop):
+        with mock.patch.object(compilation, "compile_ir", _stop):
             try:
                 call(twin.to("numba"))
             except Written as written:

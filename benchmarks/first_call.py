@@ -40,6 +40,17 @@ PARTS = ("flatten", "passes", "write", "translate")
 SECONDS = 40
 COLUMNS = ("numba", *PARTS, "numpy", "njit")
 PAGE = ROOT / "docs" / "contributors" / "first-calls.md"
+PROCESSES = """
+## Whole processes
+
+Processor seconds from the start of Python to its end, by `python -m benchmarks.startup --processes`: of a script that
+decorates one function and calls it once, with bytecode as pip compiles it, with an empty cache (cold) and with what an
+earlier process has kept (warm), beside `numba.vectorize(cache=True)` of the same function. The twins are of README's
+`shade`, the kernel is a mean of three neighbours; kernels are not kept for the next process. `import numpy` is part of
+all lines but the last.
+
+"""
+
 HEAD = """\
 # First calls
 
@@ -79,10 +90,10 @@ def measured_parts() -> Iterator[dict[str, float]]:
     """Seconds of each part of the first calls made inside; the passes are a part of flattening."""
     from pyflat.passes import pipelines
     from pyflat.runtime import compiled
-    from pyflat.targets.numba import compiled_kernel, jit
+    from pyflat.targets.numba import compilation, jit
 
     parts = dict.fromkeys(PARTS, 0.0)
-    owners = ((compiled, "flatten"), (pipelines, "run"), (compiled_kernel, "write_kernel"), (jit, "_translated"))
+    owners = ((compiled, "flatten"), (pipelines, "run"), (compilation, "write_kernel"), (jit, "_translated"))
     places = zip(PARTS, owners, strict=True)
     patches = [mock.patch.object(owner, name, _spent(parts, part, getattr(owner, name)))
                for part, (owner, name) in places]
@@ -226,7 +237,10 @@ def main(argv: list[str] | None = None) -> None:
         rows.append(row(name, given.corpus))
         print(f"{rows[-1][0]:48} {' '.join(f'{text:>9}' for text in rows[-1][1:])}", flush=True)
     if given.docs:
-        PAGE.write_text(f"{HEAD.format(seconds=SECONDS)}\n{markdown(rows)}\n", encoding="utf-8")
+        from benchmarks.startup import process_rows, processes
+
+        text = f"{HEAD.format(seconds=SECONDS)}\n{markdown(rows)}\n{PROCESSES}{markdown(process_rows(processes()))}\n"
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

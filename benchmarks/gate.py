@@ -30,7 +30,7 @@ from benchmarks.kernels import KERNELS
 from benchmarks.measuring import keep_freed_memory
 from benchmarks.report import markdown
 from benchmarks.row import Limits, measure
-from pyflat.targets.numba import compiled_kernel
+from pyflat.targets.numba import compilation
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import Shape
 
@@ -149,7 +149,7 @@ def with_family(stored: Mapping[str, Any], name: str, found: Mapping[str, float]
 def without_vectors() -> None:
     """From now on kernels are compiled for one lane at a time, as if the engine had lost its vectors."""
     os.environ["PYFLAT_CACHE"] = "0"
-    compiled_kernel.choose_shape = lambda kernel, vector_bytes: Shape(1, 1)
+    compilation.choose_shape = lambda kernel, vector_bytes: Shape(1, 1)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.nodes import FALSE, Function, Label, Param, Yield
 from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES
 from pyflat.ir.types import BOOL, FLOAT
-from pyflat.targets.numba import compiled_kernel
+from pyflat.targets.numba import compilation
 from pyflat.targets.numba import engine as numba
 from pyflat.targets.numba.kernel import Shape
 
@@ -51,7 +51,7 @@ def timed(opcode: str, floats: FloatFormat) -> tuple[float, float, float]:
     lanes = [random.uniform(low, low + 0.9, LANES).astype(dtype) for _ in fn.params]
     gangs, single, out = numba.compile(fn), numba.compile(fn), np.empty(LANES, dtype)
     gangs(lanes, LANES)
-    with mock.patch.object(compiled_kernel, "choose_shape", return_value=Shape(1, 1)):
+    with mock.patch.object(compilation, "choose_shape", return_value=Shape(1, 1)):
         single(lanes, LANES)
     ufunc = getattr(np, NUMPY_LOOPS[opcode])
     calls: Sequence[Callable[[], Any]] = (

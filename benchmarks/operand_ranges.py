@@ -17,7 +17,8 @@ import numpy as np
 from pyflat.analysis.ranges import Interval
 from pyflat.ir.nodes import Block, Op, Param
 from pyflat.ir.types import FLOAT
-from pyflat.targets.numba.compiled_kernel import CompiledKernel, compile_kernel
+from pyflat.targets.numba.compilation import compile_kernel
+from pyflat.targets.numba.compiled_kernel import CompiledKernel
 from pyflat.targets.numba.kernel import Kernel
 
 LANES, REPEATS = 1 << 13, 100

@@ -2,29 +2,37 @@
 processor time, the least of several processes.
 
     python -m benchmarks.startup [--kernels bs,hsv]
+    python -m benchmarks.startup --processes        whole processes, against numba.vectorize and `import numpy`
     python -m benchmarks.startup --large ...        first calls of large functions against numba.njit (`first_call`)
 
 first     a process that has flattened and compiled something else: from `pyflat.twin` to the result of the first call
 second    another process with the disk cache of the first, after the imports that a first call makes
 imports   these imports; numba alone and llvmlite alone beside them
 growth    flattening and compiling a loop that is unrolled, 10^2 .. 10^5 operations
+processes of a script that decorates one function and calls it once, with the bytecode of pyflat compiled, from the
+          start of Python to its end: with an empty cache (cold), and with what that has kept (warm)
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
+import itertools
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import ONE_THREAD, ROOT
 from benchmarks.kernels import KERNELS
+from benchmarks.report import markdown
 
 OPTIONS: Mapping[str, Any] = {"target": "numba", "math": "fast"}
 TRIPS = (20, 200, 2_000, 20_000)
@@ -65,6 +73,44 @@ start = time.process_time()
 pyflat.twin(kernel.function, **OPTIONS)(*lanes)
 print(json.dumps({"imports": imports, "first_call": time.process_time() - start}))
 """
+
+
+_SHADE = """
+def shade(x):
+    if x <= 0.0:
+        return 1.0
+    if x > 10.0:
+        return 0.0
+    light = 1.0
+    for i in range(1, 4):
+        light = light - x / (10.0 * i)
+        if light < 0.1:
+            break
+    return max(light, 0.0)
+
+shade{}(np.array([-1.0, 0.5, 2.5, 5.0, 20.0]))
+"""
+_SMOOTH = """
+def smooth(a, out):
+    for i in range(1, len(a) - 1):
+        out[i] = (a[i - 1] + a[i] + a[i + 1]) / 3.0
+
+smooth.flat(np.ones(8), np.zeros(8))
+"""
+_PYFLAT = "import numpy as np\nimport pyflat\n\n@pyflat.flatten(target={!r})"
+SCRIPTS: Mapping[str, str] = {
+    "twin on numpy": _PYFLAT.format("numpy") + _SHADE.format(".flat"),
+    "twin on numba": _PYFLAT.format("numba") + _SHADE.format(".flat"),
+    "kernel on numpy": _PYFLAT.format("numpy") + _SMOOTH,
+    "kernel on numba": _PYFLAT.format("numba") + _SMOOTH,
+    "numba.vectorize": "import numpy as np\nimport numba\n\n@numba.vectorize(cache=True)" + _SHADE.format(""),
+}
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "pyflat --help": ("-m", "pyflat", "--help"),
+    "pyflat show": ("-m", "pyflat", "show", "twin_on_numpy.py:shade"),
+    "import numpy": ("-c", "import numpy"),
+    "python": ("-c", ""),
+}
 
 
 def polynomial(x: float, a: float, trips: int) -> float:
@@ -127,6 +173,42 @@ def decoration() -> float:
     return min(float(_python(code)) for _ in range(3))
 
 
+def processes(repeats: int = 7) -> dict[str, tuple[float, float]]:
+    """Processor seconds of whole processes, without and with what an earlier one has kept; the least of so many rounds
+    of all of them."""
+    compileall.compile_dir(ROOT / "pyflat", quiet=1)
+    found = dict.fromkeys((*SCRIPTS, *COMMANDS), (math.inf, math.inf))
+    with tempfile.TemporaryDirectory(prefix="pyflat-benchmark-") as folder:
+        for name, text in SCRIPTS.items():
+            Path(folder, f"{name.replace(' ', '_')}.py").write_text(text)
+        given = {name: (f"{name.replace(' ', '_')}.py",) for name in SCRIPTS} | COMMANDS
+        for _, (name, arguments) in itertools.product(range(repeats), given.items()):
+            cache = Path(folder, "cache")
+            turns = [_process_seconds(arguments, folder, cache) for _ in range(2)]
+            shutil.rmtree(cache, ignore_errors=True)
+            found[name] = min(found[name][0], turns[0]), min(found[name][1], turns[1])
+    return found
+
+
+def _process_seconds(arguments: Sequence[str], folder: str, cache: Path) -> float:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYFLAT_")}
+    caches = {"PYFLAT_CACHE_DIR": str(cache), "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(ROOT)}
+    done = subprocess.Popen([sys.executable, *arguments], cwd=folder, env=kept | ONE_THREAD | caches,
+                            stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(done.pid, 0)
+    done.returncode = os.waitstatus_to_exitcode(status)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(arguments)} failed")
+    return usage.ru_utime + usage.ru_stime
+
+
+def process_rows(found: Mapping[str, tuple[float, float]]) -> list[list[str]]:
+    theirs = found["numba.vectorize"]
+    return [["", "cold", "of numba's", "warm", "of numba's"],
+            *[[name, f"{cold:.3f}", f"{cold / theirs[0]:.2f}", f"{warm:.3f}", f"{warm / theirs[1]:.2f}"]
+              for name, (cold, warm) in found.items()]]
+
+
 def growth() -> dict[int, float]:
     """Operations -> processor seconds to flatten them."""
     import numpy as np
@@ -157,6 +239,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernels", default=",".join(KERNELS))
     parser.add_argument("--large", action="store_true", help="what benchmarks.first_call measures, with its options")
+    parser.add_argument("--processes", type=int, nargs="?", const=7, metavar="ROUNDS", help="whole processes")
     given, others = parser.parse_known_args()
     if given.large:
         from benchmarks import first_call
@@ -165,6 +248,9 @@ def main() -> None:
         return
     if others:
         parser.error(f"unknown: {' '.join(others)}")
+    if given.processes:
+        print(markdown(process_rows(processes(given.processes))))
+        return
     names = given.kernels.split(",")
     calls, imports = second(names)
     start = first(names)

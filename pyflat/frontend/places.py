@@ -20,11 +20,12 @@ from pyflat.frontend import spelling
 _ENDS = re.compile(r"\r\n?|\n")
 _SHIFT = 40
 _MASK = (1 << _SHIFT) - 1
-_SMALL = (cst.BaseParenthesizableWhitespace, cst.BaseBinaryOp, cst.BaseUnaryOp, cst.BaseBooleanOp, cst.BaseCompOp,
-          cst.BaseAugOp, cst.AssignEqual, cst.Comment, cst.EmptyLine, cst.Newline, cst.TrailingWhitespace)
-"""Nodes that nothing asks for, and at which no other one ends: a bracket may be the end of an import."""
+_SMALL = {cst.BaseParenthesizableWhitespace, cst.BaseBinaryOp, cst.BaseUnaryOp, cst.BaseBooleanOp, cst.BaseCompOp,
+          cst.BaseAugOp, cst.AssignEqual, cst.Comment, cst.EmptyLine, cst.Newline, cst.TrailingWhitespace}
+"""Nodes that nothing asks for, and at which no other one ends: a bracket may be the end of an import. (These classes
+are found without `issubclass`, which keeps two objects for each pair of classes of LibCST that it has compared.)"""
 _WITHOUT_PLACE = frozenset(
-    cls for cls in vars(cst).values() if isinstance(cls, type) and issubclass(cls, _SMALL))
+    cls for cls in vars(cst).values() if isinstance(cls, type) and not _SMALL.isdisjoint(cls.__mro__))
 
 
 class Places:

@@ -48,7 +48,7 @@ _IN_KERNELS = {
                              "call it before or after the kernel, and pass or return arrays"),
     "flatten/lane-to-object": ("it has to be known while flattening, and differs from call to call",
                                'a parameter in static= is known: static="n"'),
-    "flatten/result-kind": ("a kernel returns numbers, arrays, tuples of them, or None, the same on all paths",
+    "flatten/result-kind": ("a kernel returns numbers, arrays, strings, None, and tuples, lists and dicts of them",
                             "return numbers of one kind (0.0 beside floats), and put others into an array"),
 }
 
@@ -66,13 +66,17 @@ def in_kernel(code: str, message: str, why: str, help: str) -> tuple[str, str, s
 
 
 def names_in(node: cst.CSTNode) -> Iterator[str]:
-    """The names that are read or bound in a piece of source, in its order. (libcst.matchers, which can say this too,
-    takes a tenth of a second to import.)"""
+    """The names that are read or bound in a piece of source, in its order."""
+    return (found.value for found in nodes_in(node) if isinstance(found, cst.Name))
+
+
+def nodes_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all below it, in the order of the source. (libcst.matchers, which can say this too, takes a tenth of a
+    second to import.)"""
     todo = [node]
     while todo:
         found = todo.pop()
-        if isinstance(found, cst.Name):
-            yield found.value
+        yield found
         todo += reversed(found.children)
 
 

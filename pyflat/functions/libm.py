@@ -13,7 +13,6 @@ called lane by lane. Where CPython raises, the result is nan or infinite.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import itertools
 import math
 import platform
@@ -67,7 +66,9 @@ def _candidates() -> Iterator[str | None]:
         yield from ("ucrtbase", "msvcrt")
         return
     yield None
-    yield ctypes.util.find_library("m")
+    from ctypes import util  # with what it takes to start programs
+
+    yield util.find_library("m")
 
 
 @cache

@@ -27,7 +27,6 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, cast
 
 from pyflat.functions import libm, ways
@@ -129,6 +128,8 @@ def identity() -> str:
 @cache
 def verified_builds() -> dict[str, Build]:
     """Identity -> what has been compared there."""
+    from importlib import resources
+
     rows = json.loads(resources.files("pyflat.functions").joinpath(FILE).read_text(encoding="utf-8"))
     return {identity: Build(**row) for identity, row in rows.items()}
 

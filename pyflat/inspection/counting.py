@@ -254,7 +254,7 @@ def _union(parts: Sequence[Indices]) -> Indices:
 
 def _compiled(op: Op, floats: FloatFormat) -> Any:
     """An operation as a function of arrays."""
-    from pyflat.targets.numpy.engine import spelling
+    from pyflat.targets.numpy.spelling import spelling
 
     names = [f"x{k}" for k in range(len(op.args))]
     space: dict[str, Any] = {"np": np, "lanes": lane_functions}

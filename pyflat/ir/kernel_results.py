@@ -1,14 +1,26 @@
-"""What a kernel over arrays returns, as its IR says it, and how a run of a compiled one has ended."""
+"""What a kernel returns, as its numbers and arrays make it up.
+
+The results of the IR are the leaves of what is returned, then the memories, so that no store is lost. Leaves are the
+numbers, which of its dtypes a number has, where the parts of an array lie that is no whole one, and which of several
+things is returned where paths differ.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
+import numpy as np
+
+from pyflat.functions import array_lanes
+from pyflat.ir.shape import Hole, Template, make_record
 from pyflat.ir.types import Kind
 
 Model = tuple[str, tuple[int | None, ...]]
 """An array, and for each axis of what is made of it the axis in memory; None: it is broadcast there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -59,32 +71,81 @@ class ArrayResult:
 
 
 @dataclass(frozen=True, slots=True)
-class TupleResult:
+class RecordResult:
+    """A tuple, list, dict, complex number or object of this class (`ir.shape.make_record`)."""
+
     cls: type
+    names: tuple[Any, ...]
     items: tuple[Result, ...]
 
     def leaves(self) -> int:
         return sum(item.leaves() for item in self.items)
 
+    def made(self, items: Sequence[Any]) -> Any:
+        if self.cls is tuple:
+            return tuple(items)
+        return self.cls(*items) if issubclass(self.cls, tuple) else make_record(self.cls, self.names, items)
+
+
+@dataclass(frozen=True, slots=True)
+class TextResult:
+    """A string: its leaves are the numbers in the holes of the template."""
+
+    template: Template
+
+    def leaves(self) -> int:
+        return len(self.template.holes)
+
+    def made(self, *numbers: Any) -> Any:
+        held: Mapping[Hole, Any] = dict(zip(self.template.holes, numbers, strict=True))
+        return next(self.template.made(lambda hole: [held[hole]], 1))
+
 
 @dataclass(frozen=True, slots=True)
 class ChoiceResult:
-    """One of several, by the path. Its leaves are the number of that one, then those of all."""
+    """One of several, by the path. Its leaves are for each but the last whether it is that one, then those of all."""
 
     options: tuple[Result, ...]
 
     def leaves(self) -> int:
-        return 1 + sum(option.leaves() for option in self.options)
+        return len(self.options) - 1 + sum(option.leaves() for option in self.options)
 
 
-Result = ConstantResult | NumberResult | ArrayResult | TupleResult | ChoiceResult
+Result = ConstantResult | NumberResult | ArrayResult | RecordResult | TextResult | ChoiceResult
 
 
 def names(result: Result) -> list[str]:
     """The arrays that are returned."""
     match result:
-        case TupleResult(items=parts) | ChoiceResult(options=parts):
+        case RecordResult(items=parts) | ChoiceResult(options=parts):
             return [name for part in parts for name in names(part)]
         case ArrayResult():
             return [result.array]
     return []
+
+
+def made(result: Result, leaves: Iterator[Any], arrays: Mapping[str, Any]) -> Any:
+    """What a run returns, of its leaves and arrays."""
+    match result:
+        case NumberResult():
+            value, *flags = islice(leaves, result.leaves())
+            dtype = next((dtype for dtype, flag in zip(result.dtypes, flags, strict=False) if flag), result.dtypes[-1])
+            if dtype == "u8":
+                value %= 2**64  # which has come as a signed int
+            return value if dtype is None else np.dtype(dtype).type(value)
+        case ArrayResult():
+            array = arrays[result.array]
+            return array if result.axes is None else array_lanes.part(
+                array, list(islice(leaves, result.leaves())), result.rank, result.axes)
+        case RecordResult():
+            return result.made([made(item, leaves, arrays) for item in result.items])
+        case TextResult():
+            return result.made(*islice(leaves, result.leaves()))
+        case ChoiceResult():
+            *tags, last = [*islice(leaves, len(result.options) - 1), True]
+            chosen = [*tags, last].index(True)
+            found = [made(option, leaves, arrays) if k == chosen else list(islice(leaves, option.leaves()))
+                     for k, option in enumerate(result.options)]
+            return found[chosen]
+        case ConstantResult():
+            return result.value

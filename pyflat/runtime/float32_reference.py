@@ -11,8 +11,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pyflat.analysis.demanded_bits import wrapping
-from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.types import INT, INT_MAX, INT_MIN
 from pyflat.runtime.faults import LaneError
@@ -47,6 +45,7 @@ class Float32Reference:
 
     @cached_property
     def _exact(self) -> tuple[Function, set[Op]]:
+        from pyflat.analysis.demanded_bits import wrapping
         from pyflat.passes.pipelines import FLOAT32_REFERENCE
         from pyflat.passes.pipelines import run as run_passes
 
@@ -57,6 +56,8 @@ class Float32Reference:
 
     def values(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """The result leaves of one lane. LaneError where it has none."""
+        from pyflat.ir.interp import LaneFault, TripLimit, run
+
         function, low = self._exact
         for param, value in zip(function.params, row, strict=True):
             if param.kind is INT and not INT_MIN <= value <= INT_MAX:

@@ -25,6 +25,7 @@ import numpy as np
 from pyflat.errors import FlattenError, refuse
 from pyflat.functions import ufunc_interface as interface
 from pyflat.functions.locks import flattening
+from pyflat.ir.kernel_results import ArrayResult, NumberResult, RecordResult, Result
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import arrays_read
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
@@ -39,7 +40,6 @@ from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import SourceKernel
-    from pyflat.ir.kernel_results import Result
     from pyflat.runtime.interfaces import Planned
     from pyflat.targets.numba.outer_loop import Operand, OuterLoop
 
@@ -249,10 +249,8 @@ class _Loop:
                              help="write it, or leave it out of the parameters and return the result")
 
     def _returned(self, result: Result, examples: Mapping[str, Any]) -> Iterator[np.dtype[Any]]:
-        from pyflat.ir.kernel_results import ArrayResult, NumberResult, TupleResult
-
         outputs = self.signature.outputs
-        items = result.items if isinstance(result, TupleResult) else (result,)
+        items = result.items if isinstance(result, RecordResult) and issubclass(result.cls, tuple | list) else (result,)
         if len(items) != len(outputs):
             raise self._mismatch(f"returns {len(items)} results", f"{len(outputs)} outputs")
         made = {op.attr("array"): op.attr("dtype") for op in all_ops(self.version.kernel.function.body)

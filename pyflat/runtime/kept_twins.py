@@ -36,7 +36,6 @@ from pyflat.frontend.state.guards import Guards
 from pyflat.frontend.state.manifest import NotKept, Trace
 from pyflat.functions import external_ufuncs, loaded_library, ways
 from pyflat.functions.stacking import DATES
-from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import (
     OTHER_WORD,
@@ -137,6 +136,8 @@ class Wanted:
         lines = manifest.written(trace, guards)
         guards.journal.clear()
         fused, structured = engine.fused, built.structured
+        from pyflat.ir.loops import all_ops
+
         names = {op.attr("ufunc") for op in all_ops(fused.body) if op.opcode == "ufunc"}
         ufuncs = {name: _reference(trace, external_ufuncs.find(name)) for name in sorted(names)}
         shelf = shelf_for(fused, self._versions)

@@ -18,7 +18,15 @@ import numpy as np
 
 from pyflat.errors import InternalError
 from pyflat.frontend.callables import NOT_GIVEN, owner_of
-from pyflat.ir.kernel_results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult, names
+from pyflat.ir.kernel_results import (
+    ArrayResult,
+    ChoiceResult,
+    ConstantResult,
+    NumberResult,
+    RecordResult,
+    TextResult,
+    names,
+)
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version
 from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
@@ -121,22 +129,26 @@ class _Results:
                 return self._given(self._first + self._made.index(result.array))
             case ArrayResult():
                 return result.array
-            case TupleResult():
-                items = [self.text(item) for item in result.items]
-                if None in items:
-                    return None
-                head = "" if result.cls is tuple else self._text.object(result.cls)
-                return f"{head}({''.join(f'{item}, ' for item in items)})"
+            case RecordResult():
+                return self._items(result.items, "" if result.cls is tuple else self._text.object(
+                    result.cls if issubclass(result.cls, tuple) else lambda *items: result.made(items)))
+            case TextResult():
+                given = ", ".join(self._given(next(self._numbers)) for _ in range(result.leaves()))
+                return f"{self._text.object(result.made)}({given})"
             case ChoiceResult():
-                chosen = self._given(next(self._numbers))
+                tags = [self._given(next(self._numbers)) for _ in result.options[1:]]
                 options = [self.text(option) for option in result.options]
                 if None in options:
                     return None
-                tests = [f"{option} if {chosen} == {number} else " for number, option in enumerate(options[:-1])]
+                tests = [f"{option} if {tag} else " for option, tag in zip(options, tags, strict=False)]
                 return f"({''.join(tests)}{options[-1]})"
             case ConstantResult():
                 return self._text.object(result.value)
         raise InternalError(f"no text for {result!r}")
+
+    def _items(self, results: Sequence[Any], head: str) -> str | None:
+        items = [self.text(item) for item in results]
+        return None if None in items else f"{head}({''.join(f'{item}, ' for item in items)})"
 
     def _number(self, dtypes: Sequence[str | None], value: str) -> str:
         """A number of one of these dtypes; the next results say of which."""

@@ -27,9 +27,10 @@ import numpy as np
 from pyflat.errors import FlattenError, Note, refuse
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.frontend.roles import WORDS
-from pyflat.functions import array_lanes, ways
+from pyflat.functions import ways
 from pyflat.functions.locks import flattening
 from pyflat.functions.originals import keep_own
+from pyflat.ir.kernel_results import Outcome, made
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime import option_effects
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from pyflat.analysis.kernels import Argument
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import SourceKernel
-    from pyflat.ir.kernel_results import Outcome
     from pyflat.ir.nodes import Loop, Op
     from pyflat.runtime.settings import Options, Settings
 
@@ -413,7 +413,7 @@ class Kernels:
         for name in kernel.written:
             if arguments[name] is not given[name]:
                 given[name][...] = arguments[name]
-        return _result(kernel.result, iter(found.numbers), {**given, **in_order(found.made, kernel.models, given)})
+        return made(kernel.result, iter(found.numbers), {**given, **in_order(found.made, kernel.models, given)})
 
 
 def _require_order(kernel: SourceKernel, given: Mapping[str, Any]) -> None:
@@ -518,28 +518,3 @@ def _overlap(a: Any, b: Any) -> bool:
         return bool(np.shares_memory(a, b, MAX_OVERLAP_WORK))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
-
-
-def _result(result: Any, leaves: Iterator[Any], arrays: Mapping[str, Any]) -> Any:
-    from pyflat.ir.kernel_results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, TupleResult
-
-    match result:
-        case NumberResult():
-            value, *flags = islice(leaves, result.leaves())
-            dtype = next((dtype for dtype, flag in zip(result.dtypes, flags, strict=False) if flag), result.dtypes[-1])
-            if dtype == "u8":
-                value %= 2**64  # which has come as a signed int
-            return value if dtype is None else np.dtype(dtype).type(value)
-        case ArrayResult():
-            array = arrays[result.array]
-            return array if result.axes is None else array_lanes.part(
-                array, list(islice(leaves, result.leaves())), result.rank, result.axes)
-        case TupleResult():
-            items = [_result(item, leaves, arrays) for item in result.items]
-            return tuple(items) if result.cls is tuple else result.cls(*items)
-        case ChoiceResult():
-            chosen, *own = islice(leaves, result.leaves())
-            before = sum(option.leaves() for option in result.options[:chosen])
-            return _result(result.options[chosen], iter(own[before:]), arrays)
-        case ConstantResult():
-            return result.value

@@ -14,10 +14,8 @@ from pyflat.runtime.plan_arguments import PYTHON
 from pyflat.runtime.plan_conditions import OURS
 from pyflat.runtime.plan_entries import Recipe
 from pyflat.runtime.plan_text import PlannedCall, PlanText, has_objects, items_of
-from pyflat.runtime.plan_text_numba import NumbaText
-from pyflat.runtime.plan_text_numpy import NumpyText
 from pyflat.runtime.settings import Settings, in_force, resolve
-from pyflat.targets.numpy.engine import EntryPoint
+from pyflat.targets.operands import EntryPoint
 
 if TYPE_CHECKING:
     from pyflat.runtime.compiled import Built
@@ -47,8 +45,15 @@ def recipe(caller: Calls, key: Sequence[Any], built: Built, settings: Settings, 
         return None
     call = PlannedCall(arguments, built.result, leaves, built.reference is not None)
     cells = {"calls": caller.stats.calls_cell, "lanes": caller.stats.lanes_cell}
-    text: PlanText = (NumpyText(function, parameters, entry, cells, call, point) if isinstance(point, EntryPoint)
-                      else NumbaText(function, parameters, entry, cells, call, point))
+    text: PlanText
+    if isinstance(point, EntryPoint):
+        from pyflat.runtime.plan_text_numpy import NumpyText
+
+        text = NumpyText(function, parameters, entry, cells, call, point)
+    else:
+        from pyflat.runtime.plan_text_numba import NumbaText
+
+        text = NumbaText(function, parameters, entry, cells, call, point)
     types = [*text.other_types()]
     conditions = [*text.other_options(layers, "target" not in dict(settings)), *types]
     same = text.same_outside(built.guards, any(argument.cls is NotGiven for argument in arguments))

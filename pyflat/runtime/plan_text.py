@@ -27,7 +27,7 @@ from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
 if TYPE_CHECKING:
     from pyflat.runtime.plan_entries import Entry
     from pyflat.targets.numba.compiled_kernel import KernelEntry
-    from pyflat.targets.numpy.engine import EntryPoint
+    from pyflat.targets.operands import EntryPoint
 
 _BACK = {FLOAT: float, INT: int, BOOL: bool}
 

@@ -14,7 +14,8 @@ from pyflat.runtime.plan_arguments import Argument
 from pyflat.runtime.plan_conditions import MISS, OURS
 from pyflat.runtime.plan_text import PlannedCall, PlanText
 from pyflat.targets import threads
-from pyflat.targets.numpy.engine import EntryPoint, quietly
+from pyflat.targets.numpy.engine import quietly
+from pyflat.targets.operands import EntryPoint
 
 if TYPE_CHECKING:
     from pyflat.runtime.plan_entries import Entry

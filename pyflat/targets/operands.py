@@ -7,6 +7,7 @@ order beside C's) is a `Spread`, of which a block at a time is copied in C order
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self, overload
 
@@ -107,3 +108,21 @@ def as_signed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     if dtype.kind != "u" or dtype.itemsize < 8:
         return dtype
     return np.dtype(f"{dtype.byteorder}i{dtype.itemsize}")
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """A pattern of arguments for callers who make them themselves (`pyflat.runtime.plans`), under
+    np.errstate(all="ignore").
+
+    `run(*arguments)` takes NumPy scalars of the lanes' dtypes, and arrays that can be broadcast; it gives the results,
+    new arrays of their shape or scalars, and then which lanes are suspect: None or False where none is. Where it says
+    that there are some, results may be missing. Where arguments are arrays, arrays for the results may follow, or None
+    for each: of the dtypes and the common shape, with one axis or C-contiguous. Those of another shape are left alone,
+    and lanes said to be suspect.
+    """
+
+    run: Callable[..., tuple[Any, ...]]
+    dtypes: tuple[np.dtype[Any], ...]
+    ufuncs: Callable[..., Callable[[], object]]
+    """For arguments of `run`: the same without making arrays, for measurements."""

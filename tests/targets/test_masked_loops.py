@@ -30,7 +30,6 @@ from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numba import loop_variance as numba_uniform
 from pyflat.targets.numba.costs import Costs
 from pyflat.targets.numpy import engine as numpy_target
-from pyflat.targets.numpy import loops as numpy_loops
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
 TARGETS = ("numpy", "numba")
@@ -534,7 +533,7 @@ def test_loops_without_masks() -> None:
 @pytest.mark.parametrize("patience", [0.0, 0.01, 1e9])
 def test_random_loops_on_numpy(limit: int | None, few: int, patience: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lanes that are live are gathered in every trip, now and then, never."""
-    monkeypatch.setattr(numpy_loops, "PATIENCE", patience)
+    monkeypatch.setattr(numpy_target, "PATIENCE", patience)
     monkeypatch.setattr(numpy_target, "FEW", few)
     monkeypatch.setattr(numpy_target, "LEAST", 0)
     for seed, fn, masked in rolled_programs(range(60)):

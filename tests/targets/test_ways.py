@@ -16,7 +16,7 @@ from pyflat.functions import ways
 from pyflat.runtime.compiled import compilations
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import has_library_vectors
-from pyflat.targets.numpy import loops as numpy_loops
+from pyflat.targets.numpy import engine as numpy_target
 from tests.generator.kept import own_cache
 from tests.generator.ways import COVERING, run_of
 
@@ -107,7 +107,7 @@ def ran(fn, args, target: str, way: ways.Way, value: str):
         if target == "numba":
             return twin.inspect_llvm()
         patterns = compilations(fn).last(twin.options.as_built).engine._patterns._made.values()
-        return [(made.text(style), made.function(style)[1], numpy_loops.patience())
+        return [(made.text(style), made.function(style)[1], numpy_target.patience())
                 for made in patterns for style in made.styles]
 
 

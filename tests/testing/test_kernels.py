@@ -54,8 +54,8 @@ def test_kernels_are_compared_on_arrays_of_their_kinds(fn, kinds, wanted, monkey
 
 
 def test_a_difference_of_a_kernel_is_found(monkeypatch):
-    run = pyflat.runtime.kernels._result
-    monkeypatch.setattr(pyflat.runtime.kernels, "_result", lambda *given: run(*given) * 2.0)
+    run = pyflat.runtime.kernels.made
+    monkeypatch.setattr(pyflat.runtime.kernels, "made", lambda *given: run(*given) * 2.0)
     with pytest.raises(DifferenceError, match="the numpy kernel corner_flat differs from its original in its result"):
         verify(corner, kinds="f8[:,:],i8", target="numpy", examples=7)
 

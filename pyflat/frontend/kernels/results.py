@@ -1,40 +1,42 @@
-"""What a kernel returns: numbers of Python's or NumPy's, arrays, tuples of them, None and strings; and the memories
-that it has written.
-
-The results of the IR are the leaves of what is returned, then the memories, so that no store is lost. Leaves are the
-numbers, which of its dtypes a number has, where the parts of an array lie that is no whole one, and which of several
-things is returned where paths differ.
+"""What a kernel returns: numbers of Python's or NumPy's, arrays, tuples and other records of them, None and strings;
+and the memories that it has written. `ir.kernel_results` says how the results of the IR make that up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from pyflat.errors import FlattenError
+from pyflat.frontend.space import unsigned
+from pyflat.frontend.state import templates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, lane, numeric_kind
-from pyflat.frontend.state.values import (
-    Abstract,
-    GuardedUnion,
-    IncomingEdge,
-    MemoryRef,
-    Seq,
-    State,
-    Static,
-    Unsigned,
-    View,
-)
-from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.frontend.state.kinds import describe, lane
+from pyflat.frontend.state.layouts import Axes, Bits, Items, Known, Layout, Number, Object, String, Union
+from pyflat.frontend.state.values import Abstract, DictPart, IncomingEdge, MemoryRef, Ref, State, Static, Unsigned, View
+from pyflat.frontend.state.widths import PYTHON, Width, Widths
+from pyflat.frontend.syntax.loop_layouts import Layouts, add_to_block
+from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
-from pyflat.ir.kernel_results import ArrayResult, ChoiceResult, ConstantResult, NumberResult, Result, TupleResult
-from pyflat.ir.nodes import FALSE, FAULT, Exit, Op, Value
+from pyflat.ir.kernel_results import (
+    ArrayResult,
+    ChoiceResult,
+    ConstantResult,
+    NumberResult,
+    RecordResult,
+    Result,
+    TextResult,
+)
+from pyflat.ir.nodes import FALSE, FAULT, Exit, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 
 ZEROS: dict[Kind, Value] = {BOOL: FALSE, INT: const(0), FLOAT: const(0.0)}
 """What leaves are that have no meaning on a path."""
+
 Flag = tuple[int, int, str | None]
 """At which place among the results a bool stands that is to be filled in (`flags`), where the number is, and the dtype
 that the bool asks for; None: any of NumPy's."""
@@ -46,28 +48,37 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[
     if not live and s.doubtful is not None:
         raise s.doubtful
     assert s.widths is not None
-    values = [e.value or Static(None) for e in live]
-    joining = _Joining(s, s.widths, live)
-    result = joining.joined(values) if live else ConstantResult(None)
-    written = _written(live, before, values)
+    returned = _Returned(s)
+    values = [e.value or Static(None) for e in live] or [Static(None)]
+    layout = functools.reduce(returned.joined, [returned.of(v, e.state) for v, e in zip(values, live, strict=False)],
+                              returned.of(values[0], live[0].state if live else before))
+    exported = _Exported(s, layout)
+    written = list(dict.fromkeys([*_changed(live, before), *_memories(layout)]))
     _require_no_copies(s, s.widths, written, before)
-    for edge, leaves in zip(live, joining.leaves, strict=True):
+    for value, edge in zip(values, live, strict=False):
+        with s.build.detached() as built:
+            leaves = returned.leaves(value, layout, edge.state)
+        add_to_block(edge.block, built)
         memories = [edge.state.heap.get(ref, (undefined(MEMORY),)) for ref in written]
-        edge.end.values = [*leaves, *[lane(contents[0]) for contents in memories]]
-    return result, [*joining.kinds, *[MEMORY] * len(written)], joining.flags
+        edge.end.values = [*exported.values(leaves), *[lane(contents[0]) for contents in memories]]
+    return exported.result, [*exported.kinds, *[MEMORY] * len(written)], exported.flags
 
 
-def _written(edges: Sequence[IncomingEdge], before: State, values: Sequence[Abstract]) -> list[MemoryRef]:
-    """The memories that the caller sees: of arguments that some edge has changed, and of what is returned."""
-    found: dict[MemoryRef, None] = {}
+def _changed(edges: Sequence[IncomingEdge], before: State) -> Iterator[MemoryRef]:
+    """The memories of arguments that some edge has changed."""
     for edge in edges:
         for ref, contents in edge.state.heap.items():
             if isinstance(ref, MemoryRef) and ref in before.heap and contents[0] is not before.heap[ref][0]:
-                found[ref] = None
-    for value in values:
-        for view in _views(value):
-            found[view.memory] = None
-    return list(found)
+                yield ref
+
+
+def _memories(layout: Layout) -> Iterator[MemoryRef]:
+    """Those of the arrays that are returned."""
+    match layout.form:
+        case Axes(memory=memory) | Known(value=View(memory=memory)):
+            yield memory
+    for part in layout.parts:
+        yield from _memories(part)
 
 
 def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRef], before: State) -> None:
@@ -82,126 +93,128 @@ def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRe
             source = widths.copies.get(source)
 
 
-def _views(value: Abstract) -> Iterator[View]:
-    for each in alternatives(value):
-        if isinstance(each, View):
-            yield each
-        for item in each.items if isinstance(each, Seq) else ():
-            yield from _views(item)
+class _Returned(Layouts):
+    """The layout of what is returned: it has no other user any more, and numbers stay of their kinds."""
+
+    def __init__(self, s: Evaluator):
+        super().__init__(s, "", s.frame.captured.tree)
+        self.grows, self.most = False, 128
+        self.whole: dict[str, View] = {}
+
+    def refuse(self, what: str, help: str = "", why: str = "") -> FlattenError:
+        return self.s.refuse("flatten/result-kind", f"what the kernel returns {what}", help=help, why=why)
+
+    def shared(self, state: State, refs: Sequence[Ref]) -> bool:
+        return False
+
+    def meet(self, a: Any, b: Any) -> bool:
+        return super().meet(a, b) and isinstance(a, Bits) is isinstance(b, Bits)
+
+    def bits(self, value: Abstract, form: Bits) -> Value:
+        if isinstance(value, Unsigned) and value.outside is not FALSE:
+            return unsigned.exact(self.s, value)
+        return unsigned.residue(self.s, value)
+
+    def form(self, value: Abstract, state: State) -> Any:
+        match value:
+            case View(whole=True):
+                return Known(self.whole.setdefault(value.array, value))
+            case View():
+                return Axes(value.memory, value.array, value.dtype, len(value.extents),
+                            tuple(each.axis for each in value.stored))
+            case Static(value=np.ndarray() as known) if any(
+                    each.value is known for each in self.s.guards.readings()):
+                return Known(value)
+            case Static(value=np.generic() | None | str() | bytes() | Enum()):
+                return Known(value)
+        form = super().form(value, state)
+        match form:
+            case Number() | Bits() | Items() | String() | Known(value=Static(value=int())):
+                return form
+            case Object() if _is_made(form):
+                return form
+        raise self.s.refuse("flatten/result-kind", f"the kernel returns {describe(value)}")
 
 
-Tree = Abstract | None
-"""What an edge returns, or a part of that: choices by conditions. None: it has no such part."""
+def _is_made(form: Object) -> bool:
+    """`ir.shape.make_record` makes such an object."""
+    if form.cls in DATES or issubclass(form.cls, BaseException | list | dict) and form.cls not in (list, dict):
+        return False
+    return not form.places and not any(isinstance(key, DictPart) for key in form.keys or ())
 
 
-class _Joining:
-    """Joins what the edges return. `leaves` are those of each edge, `kinds` their kinds."""
+class _Exported:
+    """The record of a layout: `result`; the kinds of its numbers; and the flags among them."""
 
-    def __init__(self, s: Evaluator, widths: Widths, edges: Sequence[IncomingEdge]):
-        self.s, self.widths, self.edges = s, widths, edges
-        self.leaves: list[list[Value]] = [[] for _ in edges]
+    def __init__(self, s: Evaluator, layout: Layout):
+        self.s = s
         self.kinds: list[Kind] = []
         self.flags: list[Flag] = []
-        self.captured: dict[int, Any] = {}
-        """Arrays from outside of the function, by identity."""
+        self._sources: list[int | Value] = []
+        """Where each number is among the leaves of the layout, or what it is."""
+        self._next = 0
+        self.result = self._of(layout)
 
-    def joined(self, trees: Sequence[Tree]) -> Result:
-        found = [each for tree in trees if tree is not None for each in alternatives(tree)]
-        shapes = list(dict.fromkeys(map(self._shape, found)))
-        if len(shapes) == 1:
-            return self._option(shapes[0], trees)
-        self._add([INT], trees, lambda value: [const(shapes.index(self._shape(value)))])
-        return ChoiceResult(tuple(self._option(shape, [self._only(shape, tree) for tree in trees]) for shape in shapes))
+    def values(self, leaves: Sequence[Value | None]) -> list[Value]:
+        found = [leaves[source] if isinstance(source, int) else source for source in self._sources]
+        return [ZEROS[kind] if leaf is None else leaf for kind, leaf in zip(self.kinds, found, strict=True)]
 
-    def _shape(self, value: Abstract) -> Any:
-        """The same for values that are one number or array, or tuples of one length."""
-        kind = INT if isinstance(value, Unsigned) else numeric_kind(value)
-        if kind is not None and (not isinstance(value, Static) or is_lane_number(value)):
-            return NumberResult, kind
-        match value:
-            case View():
-                axes = None if value.whole else tuple(each.axis for each in value.stored)
-                return ArrayResult, value.array, axes, len(value.extents)
-            case Seq():
-                return TupleResult, value.cls, len(value.items)
-            case Static(value=tuple() as items):
-                return TupleResult, type(items), len(items)
-            case Static(value=None | str() | bytes() | int() | Enum() as known):
-                return ConstantResult, type(known), known
-            case Static(value=np.ndarray() as known) if any(each.value is known for each in self.s.guards.readings()):
-                self.captured[id(known)] = known
-                return ConstantResult, np.ndarray, id(known)
-        raise self.s.refuse("flatten/result-kind", f"the kernel returns {describe(value)}",
-                            why="a kernel returns numbers, arrays, None, strings that are known, and tuples of them")
+    def _add(self, kind: Kind, known: Value | None = None) -> int:
+        self.kinds.append(kind)
+        self._sources.append(self._next if known is None else known)
+        self._next += known is None
+        return len(self.kinds) - 1
 
-    def _only(self, shape: Any, tree: Tree) -> Tree:
-        """The tree without what has another shape."""
-        if isinstance(tree, GuardedUnion):
-            then, orelse = self._only(shape, tree.then), self._only(shape, tree.orelse)
-            return (orelse if then is None else then) if then is None or orelse is None else GuardedUnion(
-                tree.cond, then, orelse)
-        return None if tree is None or self._shape(tree) != shape else tree
+    def _of(self, layout: Layout) -> Result:
+        match form := layout.form:
+            case Number():
+                return self._number(form.kind, form.width)
+            case Bits() if form.width - PYTHON:
+                return self._number(INT, form.width)
+            case Bits():
+                return RecordResult(np.uint64, ("bits",), (self._number(INT, PYTHON),))
+            case Known(value=View() as view):
+                return ArrayResult(view.array, None, len(view.extents))
+            case Known(value=Static() as known):
+                return ConstantResult(known.value)
+            case Axes():
+                for part in layout.parts:
+                    self._add(INT, lane(part.form.value) if isinstance(part.form, Known) else None)
+                return ArrayResult(form.array, form.axes, form.rank)
+            case String():
+                return self._text(layout, form)
+            case Union():
+                for _ in layout.parts[1:]:
+                    self._add(BOOL)
+                return ChoiceResult(tuple(map(self._of, layout.parts)))
+        names = form.keys if isinstance(form, Object) else ("real", "imag") if form.cls is complex else ()
+        return RecordResult(form.cls, names or (), tuple(map(self._of, layout.parts)))
 
-    def _option(self, shape: Any, trees: Sequence[Tree]) -> Result:
-        match shape:
-            case (result, kind) if result is NumberResult:
-                return self._number(kind, trees)
-            case (result, array, axes, rank) if result is ArrayResult:
-                made = ArrayResult(array, axes, rank)
-                self._add([INT] * made.leaves(), trees, _bounds if made.leaves() else lambda _: [])
-                return made
-            case (result, cls, length) if result is TupleResult:
-                return TupleResult(cls, tuple(self.joined([_item(tree, at) for tree in trees]) for at in range(length)))
-        return ConstantResult(self.captured[shape[2]] if shape[1] is np.ndarray else shape[2])
-
-    def _number(self, kind: Kind, trees: Sequence[Tree]) -> NumberResult:
-        at = len(self.kinds)
-        self._add([kind], trees, lambda value: [value.bits if isinstance(value, Unsigned) else lane(value)])
-        given = [leaves[at] for leaves, tree in zip(self.leaves, trees, strict=True) if tree is not None]
-        width = frozenset().union(*map(self.widths.of, given)) or PYTHON
+    def _number(self, kind: Kind, width: Width) -> NumberResult:
+        at = self._add(kind)
         if "?" in width:
             raise self.s.refuse("flatten/result-kind", "the kernel returns a number whose dtype is not known",
                                 help="convert: float(x), np.float32(x)")
         dtypes = (*sorted(dtype for dtype in width if dtype), *([None] if None in width else []))
         for dtype in dtypes[:-1]:
             self.flags.append((len(self.kinds), at, None if len(dtypes) == 2 and None in dtypes else dtype))
-            self._add([BOOL], [None] * len(trees), lambda _: [FALSE])
+            self._add(BOOL, FALSE)
         return NumberResult(kind, dtypes)
 
-    def _add(self, kinds: Sequence[Kind], trees: Sequence[Tree], parts: Callable[[Abstract], list[Value]]) -> None:
-        """Leaves that are `parts` of what each edge returns."""
-        self.kinds += kinds
-        for edge, leaves, tree in zip(self.edges, self.leaves, trees, strict=True):
-            leaves += [ZEROS[kind] for kind in kinds] if tree is None else self._chosen(edge, tree, parts)
-
-    def _chosen(self, edge: IncomingEdge, tree: Abstract, parts: Callable[[Abstract], list[Value]]) -> list[Value]:
-        if not isinstance(tree, GuardedUnion):
-            return parts(tree)
-        pairs = zip(self._chosen(edge, tree.then, parts), self._chosen(edge, tree.orelse, parts), strict=True)
-        return [then if then is orelse else _select(edge, tree.cond, then, orelse) for then, orelse in pairs]
+    def _text(self, layout: Layout, form: String) -> TextResult:
+        found, numbers = templates.template_of(form.sample), list(_numbers(layout))
+        if found is None or any(number is None for number in numbers) or any(
+                hole.how not in ("number", "times") for hole in found[0].holes):
+            raise self.s.refuse("flatten/result-kind", "the kernel returns a string made of characters, or of NumPy's "
+                                "scalars", help="convert the numbers first: float(x), int(x)")
+        for number in numbers:
+            self._add(number or INT)
+        return TextResult(found[0])
 
 
-def _select(edge: IncomingEdge, cond: Value, then: Value, orelse: Value) -> Value:
-    made = Op("select", (cond, then, orelse), then.kind)
-    edge.block.ops.append(made)
-    return made
-
-
-def _item(tree: Tree, at: int) -> Tree:
-    """An item of a tuple."""
-    match tree:
-        case GuardedUnion():
-            then, orelse = _item(tree.then, at), _item(tree.orelse, at)
-            assert then is not None
-            assert orelse is not None
-            return GuardedUnion(tree.cond, then, orelse)
-        case Seq():
-            return tree.items[at]
-        case Static():
-            return Static(tree.value[at])
-    return None
-
-
-def _bounds(view: Abstract) -> list[Value]:
-    assert isinstance(view, View)
-    return [*map(lane, view.extents), *[lane(x) for each in view.stored for x in (each.start, each.step)]]
+def _numbers(layout: Layout) -> Iterator[Kind | None]:
+    """The kinds of the numbers of a string; None for what is no number of Python's."""
+    if not isinstance(layout.form, String):
+        yield layout.form.kind if isinstance(layout.form, Number) and layout.form.width == PYTHON else None
+    for part in layout.parts:
+        yield from _numbers(part)

@@ -39,7 +39,7 @@ def layout(state: State, ref: Ref) -> tuple[Any, ...] | None:
         cells = cells_of(contents)
         return list, None, len(contents), cells and len(cells.items)
     assert isinstance(ref, ObjRef | DictRef)
-    return ref.cls, tuple(key for key, _ in contents), len(contents)
+    return ref.cls, tuple(key for key, _ in contents), len(contents), None
 
 
 def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) -> bool:
@@ -48,7 +48,7 @@ def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) ->
     seen: set[int] = set()
     waiting = [value for each in states for value in each.locals.values()]
     while waiting:
-        for inner in _refs(waiting.pop()):
+        for inner in refs_in(waiting.pop()):
             found += inner is ref
             if found > most:
                 return True
@@ -60,7 +60,7 @@ def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) ->
     return False
 
 
-def _refs(value: Abstract) -> Iterator[Ref]:
+def refs_in(value: Abstract) -> Iterator[Ref]:
     match value:
         case ListRef() | DictRef() | ObjRef():
             yield value
@@ -68,18 +68,18 @@ def _refs(value: Abstract) -> Iterator[Ref]:
             yield value.store
         case Seq():
             for item in value.items:
-                yield from _refs(item)
+                yield from refs_in(item)
         case GuardedUnion():
-            yield from _refs(value.then)
-            yield from _refs(value.orelse)
+            yield from refs_in(value.then)
+            yield from refs_in(value.orelse)
         case BoundMethod():
-            yield from _refs(value.receiver)
+            yield from refs_in(value.receiver)
         case Partial():
             for item in [value.function, *value.positional, *value.named.values()]:
-                yield from _refs(item)
+                yield from refs_in(item)
         case Closure():
             for item in value.defaults.values():
-                yield from _refs(item)
+                yield from refs_in(item)
 
 
 class Reached:

@@ -100,7 +100,7 @@ class KeptLoop:
     """A loop that stays one, over the rounds in which the kept loop around it is built again: they meet the same loops
     inside, whose variables hold what they held in the round before, or more."""
 
-    shapes: dict[str, Any] = field(default_factory=dict)
+    layouts: dict[str, Any] = field(default_factory=dict)
     """Of its variables, in the last round."""
     inner: dict[Hashable, KeptLoop] = field(default_factory=dict)
     """The loops inside, by their places."""

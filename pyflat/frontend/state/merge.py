@@ -239,7 +239,7 @@ class Joiner:
             case Char() if all(isinstance(v, Char) for v in present):
                 return self._char(values, name)
             case Text() if all(isinstance(v, Text) for v in present):
-                return first if all(v is first for v in values) else self._text(values, name)
+                return self._text(values, name)
             case Value() | GuardedUnion() | Seq():
                 return None
         return first if all(v is first for v in present) else None

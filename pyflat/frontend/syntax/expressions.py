@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
-from libcst import matchers as m
 
 from pyflat.errors import InternalError
+from pyflat.frontend.remedies import nodes_in
 from pyflat.frontend.space import containers, lane_dicts, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.state import facts, heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -64,10 +64,14 @@ def operand(s: Evaluator, node: cst.BaseExpression, then: cst.CSTNode | None = N
     """The same, where an expression of whole arrays may be left for its user to compute, and `then`, which is evaluated
     before that, writes to no array."""
     rule = _RULES.get(type(node))
-    if s.widths is None or rule is None or then is not None and m.findall(then, m.Call() | m.NamedExpr()):
+    if s.widths is None or rule is None or then is not None and _may_write(then):
         return evaluate(s, node)
     with s.at(node):
         return rule(s, node)
+
+
+def _may_write(node: cst.CSTNode) -> bool:
+    return any(isinstance(found, cst.Call | cst.NamedExpr) for found in nodes_in(node))
 
 
 def _leaf(s: Evaluator, node: cst.BaseExpression) -> Abstract | None:

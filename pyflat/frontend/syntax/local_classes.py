@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import libcst as cst
-from libcst import matchers as m
 
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
@@ -74,13 +73,14 @@ def _is_literal(value: cst.BaseExpression) -> bool:
         return _is_literal(value.expression)
     if isinstance(value, cst.Tuple):
         return all(_is_literal(element.value) for element in value.elements)
-    return isinstance(value, cst.BaseNumber | cst.SimpleString | cst.ConcatenatedString) or m.matches(
-        value, m.Name("True") | m.Name("False") | m.Name("None"))
+    if isinstance(value, cst.Name):
+        return value.value in ("True", "False", "None")
+    return isinstance(value, cst.BaseNumber | cst.SimpleString | cst.ConcatenatedString)
 
 
 def _is_of_methods(s: Evaluator, decorator: cst.BaseExpression) -> bool:
-    if m.matches(decorator, m.Attribute(value=m.Name(), attr=m.Name("setter"))):
-        return True
+    if isinstance(decorator, cst.Attribute) and isinstance(decorator.value, cst.Name):
+        return decorator.attr.value == "setter"
     found = s.space.evaluate(decorator) if isinstance(decorator, cst.Name) else None
     return isinstance(found, Static) and found.value in _METHODS
 

@@ -26,7 +26,7 @@ from pyflat.frontend.state.values import (
     State,
     Static,
 )
-from pyflat.frontend.syntax.loop_parameters import Owned
+from pyflat.frontend.syntax.loop_layouts import Owned
 
 
 def grow(s: Evaluator, entry: State, start: State, edges: Sequence[IncomingEdge], owned: Owned, node: Any) -> set[Ref]:

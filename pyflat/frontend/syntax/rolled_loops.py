@@ -19,6 +19,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import lane, same_static
+from pyflat.frontend.state.layouts import Layout, Nothing
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import (
     CONFLICT,
@@ -39,9 +40,8 @@ from pyflat.frontend.state.values import (
     next_serial,
 )
 from pyflat.frontend.state.widths import PYTHON, Case
-from pyflat.frontend.syntax import loop_lists, loop_shapes
-from pyflat.frontend.syntax.loop_parameters import BackEdge, Maker, Owned
-from pyflat.frontend.syntax.loop_shapes import NoShape, Shape, Shapes
+from pyflat.frontend.syntax import loop_layouts, loop_lists
+from pyflat.frontend.syntax.loop_layouts import Layouts, Owned, Parameters
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
 from pyflat.ir.types import BOOL, INT
@@ -179,29 +179,30 @@ def _settle(s: Evaluator, node: Any, body: Callable[[LoopScope], None], extra: d
             _write(start, place, param)
         start.heap.update(owned)
         if grown := loop_lists.grow(s, entry, start, scope.again.edges, owned, node):
-            kinds = {place: shape for place, shape in kinds.items() if isinstance(place, str) or place[0] not in grown}
+            kinds = {place: each for place, each in kinds.items() if isinstance(place, str) or place[0] not in grown}
             forget()
             continue
         if not _widen(s, scope.again.edges, start, kinds, owned, node):
-            _close_loop(s, node, scope, params, inits, items, entry, owned, bounds)
+            _close_loop(s, node, scope, kinds, inits, items, entry, bounds)
             numbers = _numbers_of_hidden(entry)
-            s.kept_loop.shapes = {numbers.get(place, place): shape for place, shape in kinds.items()
+            s.kept_loop.layouts = {numbers.get(place, place): layout for place, layout in kinds.items()
                                   if isinstance(place, str)}
             return
         forget()
     raise s.refuse("flatten/mixed-join", "the variables of this loop do not settle", node)
 
 
-def _settled_before(s: Evaluator, entry: State, node: Any) -> dict[Place, Shape]:
+def _settled_before(s: Evaluator, entry: State, node: Any) -> dict[Place, Layout]:
     """What the variables held in the last round of the loop around this one, joined with what they hold before it."""
-    kinds: dict[Place, Shape] = {}
+    kinds: dict[Place, Layout] = {}
     names = {number: name for name, number in _numbers_of_hidden(entry).items()}
-    for title, shape in s.kept_loop.shapes.items():
+    for title, layout in s.kept_loop.layouts.items():
         name = names.get(title, title)
         old = _read(entry, name)
-        if not isinstance(shape, NoShape) and not isinstance(old, Unavailable):
+        if not isinstance(layout.form, Nothing) and not isinstance(old, Unavailable):
             with suppress(FlattenError):
-                kinds[name] = Shapes(s, name, node).joined(shape, old, entry, old, entry)
+                layouts = Layouts(s, name, node)
+                kinds[name] = layouts.joined(layout, layouts.of(old, entry))
     return kinds
 
 
@@ -211,19 +212,25 @@ def _numbers_of_hidden(entry: State) -> dict[str, str]:
     return {name: f"hidden {k}" for k, name in enumerate(hidden)}
 
 
-def _generalised(s: Evaluator, entry: State, kinds: dict[Place, Shape], node: Any
+def _generalised(s: Evaluator, entry: State, kinds: dict[Place, Layout], node: Any
                  ) -> tuple[dict[Place, Abstract], list[tuple[Param, Value]], Owned, State]:
     """The entry state with a parameter for every leaf that the body changes, and the objects of the loop's own."""
-    pairs: list[tuple[Param, Value]] = []
     owned: Owned = {}
-    maker = Maker(s, entry, pairs, owned, node)
-    params = {place: maker.parameter(_read(entry, place), shape, _title(entry, place))
-              for place, shape in kinds.items()}
+    made = Parameters(s, owned)
+    params = {place: made.of(layout, _title(entry, place)) for place, layout in kinds.items()}
+    inits = loop_layouts.before(_leaves(s, entry, kinds, node), made.numbers)
+    pairs = list(zip(made.numbers, inits, strict=True))
     state = entry.copy()
     for place, param in params.items():
         _write(state, place, param)
     state.heap.update(owned)
     return params, pairs, owned, state
+
+
+def _leaves(s: Evaluator, state: State, kinds: dict[Place, Layout], node: Any) -> list[loop_layouts.Leaf]:
+    """What the parameters get where the loop is entered, or goes on."""
+    return [leaf for place, layout in kinds.items()
+            for leaf in Layouts(s, _title(state, place), node).leaves(_read(state, place), layout, state)]
 
 
 def _read(state: State, place: Place) -> Abstract:
@@ -253,7 +260,7 @@ def _title(state: State, place: Place) -> str:
     return "" if isinstance(ref, ListRef | StoreRef | MemoryRef) else str(state.heap[ref][index][0])
 
 
-def _widen(s: Evaluator, edges: list[IncomingEdge], start: State, kinds: dict[Place, Shape], owned: Owned, node: Any
+def _widen(s: Evaluator, edges: list[IncomingEdge], start: State, kinds: dict[Place, Layout], owned: Owned, node: Any
            ) -> bool:
     """Generalise what the back edges change; True when the body has to be built again."""
     changed = False
@@ -261,16 +268,16 @@ def _widen(s: Evaluator, edges: list[IncomingEdge], start: State, kinds: dict[Pl
     for edge in edges:
         for place in [*edge.state.locals, *_changed_slots(s, edge, start, owned, node)]:
             old, value = _read(start, place), _read(edge.state, place)
-            if value is old and loop_shapes.options(value) is None or same_static(value, old):
+            if same_static(value, old) or value is old and not loop_layouts.holds_objects(value, owned):
                 continue
             if isinstance(old, Array) and old.is_same(value) and old.store not in owned:
                 continue
-            known, shapes = kinds.get(place), Shapes(s, _title(start, place), node)
-            if value is old and known is None or isinstance(old, Unavailable):
+            if isinstance(old, Unavailable):
                 continue
-            shape = shapes.carried(known, old, start, value, edge.state, isinstance(place, str))
-            if shape != known:
-                kinds[place] = shape
+            known, layouts = kinds.get(place), Layouts(s, _title(start, place), node)
+            layout = layouts.carried(known, old, start, value, edge.state, isinstance(place, str))
+            if layout != known:
+                kinds[place] = layout
                 changed = True
     return changed or any(ref in s.frozen and ref not in frozen for ref in start.heap)
 
@@ -330,15 +337,14 @@ def _remember_last(s: Evaluator, results: Sequence[Param], edges: Sequence[Incom
             widths.cases[result] = Case("ge" if bounds.step > 0 else "le", ends, case.numpy)
 
 
-def _close_loop(s: Evaluator, node: Any, scope: LoopScope, params: dict[Place, Abstract],
-                pairs: list[tuple[Param, Value]], items: list[Any], entry: State, owned: Owned, bounds: Ranges | None
-                ) -> None:
+def _close_loop(s: Evaluator, node: Any, scope: LoopScope, kinds: dict[Place, Layout],
+                pairs: list[tuple[Param, Value]], items: list[Any], entry: State, bounds: Ranges | None) -> None:
     assert scope.leave is not None and scope.again is not None
     for edge in scope.again.edges:
-        back = BackEdge(s, edge, owned)
-        for place, param in params.items():
-            back.carry(param, _read(edge.state, place))
-        operands = edge.end.values = back.operands
+        with s.build.detached() as built:
+            leaves = _leaves(s, edge.state, kinds, node)
+        loop_layouts.add_to_block(edge.block, built)
+        operands = edge.end.values = loop_layouts.after(leaves, [param for param, _ in pairs])
         for (param, _), carried in zip(pairs, operands, strict=True):
             _check_first(s, param, carried)
         if isinstance(edge.end, Yield) and edge.block is not items[-1]:

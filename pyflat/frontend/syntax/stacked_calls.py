@@ -145,9 +145,15 @@ def called(s: Evaluator, frame: Frame, found: Stacked, bound: dict[str, Abstract
 
 def _filled(value: Abstract) -> Abstract:
     """A result that is there wherever it is asked for."""
-    while isinstance(value, GuardedUnion) and UNBOUND in (value.then, value.orelse):
-        value = value.orelse if value.then is UNBOUND else value.then
-    return Static(0) if value is UNBOUND else value
+    found = _bound(value)
+    return Static(0) if found is UNBOUND else found
+
+
+def _bound(value: Abstract) -> Abstract:
+    if not isinstance(value, GuardedUnion):
+        return value
+    then, orelse = _bound(value.then), _bound(value.orelse)
+    return orelse if then is UNBOUND else then if orelse is UNBOUND else GuardedUnion(value.cond, then, orelse)
 
 
 def _ask(s: Evaluator, name: str, given: Sequence[Abstract], node: cst.CSTNode) -> Abstract:

@@ -10,37 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyflat.functions import libm, ways
-from pyflat.ir.formats import dtypes
-from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Item, Op, Value, walk
-from pyflat.ir.ops import OPERATIONS, Accuracy
-from pyflat.ir.types import BOOL
 from pyflat.targets import threads
-from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.conversions import conversion, copying
-from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.dense_calls import Later, dense_call
-from pyflat.targets.numba.feed import LANES, SECOND, feed_address
-from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Passes, Ufunc, compile_ir, processor
-from pyflat.targets.numba.kernel import (
-    ENTRY,
-    Kernel,
-    Pattern,
-    Shape,
-    arms_waited,
-    choose_shape,
-    refills,
-    write_kernel,
-)
+from pyflat.targets.numba.feed import INTERRUPTED, LANES, SECOND, STOPPED, SUSPECTS, SharedState, feed_address
+from pyflat.targets.numba.jit import MAX_OPERANDS, Direct, MachineCode, Ufunc, processor
 from pyflat.targets.numba.layouts import caller
-from pyflat.targets.numba.loops import INTERRUPTED, STOPPED, SUSPECTS, SharedState
 from pyflat.targets.numba.packed import WORTH, Blocks, packed
 from pyflat.targets.numba.stored_operands import Stored
-from pyflat.targets.numba.symbols import Symbols
 
-LONG_CHAIN = 100
-"""Masks that depend on each other, one after the other, above which LLVM combines no instructions: it looks through all
-of them from each, 6 s for 512 and four times that for twice as many."""
+ENTRY = "kernel"
+"""The name of its function."""
+
+Pattern = tuple[bool, ...]
+"""Which arguments are uniform."""
 
 CALL_WORK = 2**27
 """Operations times lanes in one call of a kernel, so that Python gets to see Ctrl-C."""
@@ -50,10 +33,6 @@ FEW_REGISTERS = 2
 """Calls with so many registers of lanes or fewer get a kernel of one register and one way, where that is much less
 code: the first call of Black and Scholes takes a third of the time. Calls with 8 or 16 lanes take 0.6 to 1 of the time
 on a processor with AVX-512, with 32 up to 1.4; the other kernel is compiled for the first call with more lanes."""
-
-MUCH = 250.0
-"""Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""
-
 
 class KernelFacts(NamedTuple):
     """What callers of a kernel ask about it: the dtypes of what it reads and writes, its operations, whether it has
@@ -73,13 +52,6 @@ class KernelFacts(NamedTuple):
 def few_lanes() -> int:
     """The most lanes of a call that are few."""
     return FEW_REGISTERS * processor().vector_bytes // 8
-
-
-def facts_of(kernel: Kernel) -> KernelFacts:
-    known, items = dtypes(kernel.floats), list(kernel.items)
-    inputs = tuple(kernel.stored.get(param, known[param.kind]).str for param in kernel.params)
-    results = tuple(known[root.kind].str for root in kernel.roots)
-    return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
 
 
 class CompiledKernel:
@@ -248,29 +220,6 @@ class KernelEntry:
     """Where scalars are packed: `call` takes the arrays and then a block's address."""
 
 
-def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = (), few: bool = False
-                   ) -> tuple[CompiledKernel, Symbols]:
-    """The machine code of a kernel for one pattern of uniform arguments, and what it names; for few lanes, if these
-    gain by code of their own."""
-    cpu = processor()
-    with kept_plans(), ways.noting() as chosen:
-        shape = choose_shape(kernel, cpu.vector_bytes)
-        few = ways.FEW.first(few and _is_much(kernel, shape))
-        shape = shape.smallest if few else shape
-        ways.REGISTERS.of({1: "one", 2: "two"}.get(shape.registers, "four"))
-        text, symbols = write_kernel(kernel, pattern, shape)
-    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text), called=symbols.modules)
-    return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
-
-
-def _is_much(kernel: Kernel, shape: Shape) -> bool:
-    """Whether a kernel of this shape is much more code than the smallest."""
-    cost = sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
-    if shape.registers > 1:
-        return shape.registers * cost >= MUCH
-    return cost >= MUCH and (refills(kernel, shape) or arms_waited(kernel, shape) > 0)
-
-
 @dataclass(frozen=True, slots=True)
 class InnerLoop:
     """The machine code of a kernel with all operands varying, as NumPy calls inner loops: the address of the code, and
@@ -283,30 +232,3 @@ class InnerLoop:
     def raise_interrupt(self) -> None:
         """Raise what a signal handler raised inside the kernel."""
         self.state.raise_interrupt()
-
-
-def _calls_python(op: Op) -> bool:
-    """Whether CPython's own function is called."""
-    if op.opcode == "round_digits":
-        return True
-    accuracy = OPERATIONS[op.opcode].accuracy
-    return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
-
-
-def _passes(kernel: Kernel, text: str) -> Passes:
-    """Straight code that is written twice (conditions of lanes that wait, the angle of a sine and a cosine) is LLVM's
-    to share, as what is the same in each trip of a loop is."""
-    if longest_mask_chain(kernel.items) > LONG_CHAIN:
-        return Passes.UNCOMBINED
-    twice = any(name in text for name in ('@"queued"', '@"pyflat.told_sin_and_cos'))
-    return Passes.LOOPS if twice or has_loop(list(kernel.items)) else Passes.STRAIGHT
-
-
-def longest_mask_chain(items: Sequence[Item]) -> int:
-    """How many and/or of bools follow on each other: an unrolled loop with a break in it has one for each copy."""
-    depth: dict[Value, int] = {}
-    for item in walk(list(items)):
-        for op in item.ops if isinstance(item, Block) else ():
-            if op.opcode in ("and", "or") and op.kind is BOOL:
-                depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
-    return max(depth.values(), default=0)

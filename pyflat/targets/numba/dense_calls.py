@@ -21,9 +21,9 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.functions import ways
+from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
 from pyflat.targets.numba.jit import made_once
 from pyflat.targets.numba.llvm import I32, I64, POINTER, counted, i64, stack
-from pyflat.targets.numba.loops import INTERRUPTED, SUSPECTS
 from pyflat.targets.numba.python_objects import (
     ALIGNED,
     ARRAY,

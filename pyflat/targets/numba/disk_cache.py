@@ -22,7 +22,6 @@ import contextlib
 import hashlib
 import hmac
 import os
-import secrets
 import stat
 import sys
 import time
@@ -244,7 +243,7 @@ def _ours(found: os.stat_result, *, private: bool) -> bool:
 def _secret(path: Path) -> bytes | None:
     """The user's secret, made when there is none; None when it is not to be trusted."""
     if not os.path.lexists(path):
-        _write(path, secrets.token_bytes(SECRET_BYTES), exclusive=True)
+        _write(path, os.urandom(SECRET_BYTES), exclusive=True)
     handle = os.open(path, _READ | getattr(os, "O_NOFOLLOW", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)

@@ -14,47 +14,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import llvmlite
 import numpy as np
 
-from pyflat.analysis.liveness import sliced
 from pyflat.functions import ways
 from pyflat.functions.locks import translating
 from pyflat.ir.formats import dtypes
 from pyflat.ir.garbage import no_full_collections
-from pyflat.ir.large import too_large
-from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Const, Function, Value
-from pyflat.ir.print import format_function
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.uses import results_of
-from pyflat.passes.pipelines import run, within
 from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.compiled_kernel import (
+    ENTRY,
     CompiledKernel,
     InnerLoop,
     KernelEntry,
     KernelFacts,
-    compile_kernel,
-    facts_of,
+    Pattern,
     few_lanes,
 )
 from pyflat.targets.numba.jit import Processor, load_code, processor
-from pyflat.targets.numba.kernel import ENTRY, Kernel, Pattern
-from pyflat.targets.numba.stored_operands import (
-    MOST_KERNELS,
-    Stored,
-    cost_of_lanes,
-    dtypes_of,
-    intervals_of,
-    keeps_lanes,
-    stored_of,
-)
+from pyflat.targets.numba.stored_operands import MOST_KERNELS, Stored, stored_of
 from pyflat.targets.numba.symbols import notes_on, symbols_of
 from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
+
+if TYPE_CHECKING:
+    from pyflat.ir.nodes import Function
+    from pyflat.targets.numba.kernel import Kernel
 
 MAX_OPERATIONS = 50_000
 """So many take LLVM some seconds."""
@@ -87,22 +75,11 @@ class Kernels:
     def of(self, role: str, read: Stored = ()) -> Kernel:
         """The kernel of a role, for lanes as they are, or read from other dtypes."""
         if (role, read) not in self._made:
-            self._made[role, read] = self._cut(role, read)
+            from pyflat.targets.numba.compilation import cut
+
+            written = (role, self.mask) == ("values", "values")
+            self._made[role, read] = cut(self.fused, role, read, checked=self._checked, masked=written)
         return self._made[role, read]
-
-    def _cut(self, role: str, read: Stored) -> Kernel:
-        fused = self.fused
-        stored = dtypes_of(fused.params, read)
-        fused = run(fused, within(intervals_of(stored))) if stored else fused
-        *roots, suspect = results_of(fused)
-        params, floats = tuple(fused.params), fused.floats
-        if role == "mask":
-            return Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
-        checked = self._checked and not _is_false(suspect)
-        items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
-        written = (*roots, suspect) if self.mask == "values" and role == "values" else tuple(roots)
-        return Kernel(params, items, written, suspect if checked else None, floats, stored)
-
 
 @dataclass(slots=True)
 class NumbaEngine:
@@ -135,6 +112,8 @@ class NumbaEngine:
     @property
     def source(self) -> str:
         """The operations of the loop's body, as IR text."""
+        from pyflat.ir.print import format_function
+
         return format_function(self.fused)
 
     def to_keep(self) -> dict[str, Any]:
@@ -219,6 +198,8 @@ class NumbaEngine:
         return (self._kept(role, pattern, read, True) if few else None) or self._kept(role, pattern, read, False)
 
     def _made(self, role: str, pattern: Pattern, read: Stored, few: bool) -> CompiledKernel:
+        from pyflat.targets.numba.compilation import compile_kernel, keeps_lanes
+
         with room_to_recurse(self.fused):
             if read and keeps_lanes(self.kernels.of(role), processor().vector_bytes):
                 return self._compile(role, pattern, few=few)
@@ -305,8 +286,13 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
 
     Kernels are compiled at the first call, one for each pattern of uniform arguments.
     """
+    from pyflat.ir.large import too_large
+    from pyflat.ir.loops import all_ops
+    from pyflat.ir.uses import results_of
+    from pyflat.targets.numba.compilation import cost_of_lanes, facts_of, is_false
+
     *roots, suspect = results_of(fused)
-    checked = not unchecked and not _is_false(suspect)
+    checked = not unchecked and not is_false(suspect)
     kernels = Kernels(lambda: fused, checked, "mask" if checked else None)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
@@ -323,10 +309,6 @@ def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumbaEngine:
     kernels = Kernels(lambda: shelf.function, kept["mask"] is not None, kept["mask"])
     results = tuple(map(np.dtype, kept["dtypes"]))
     return NumbaEngine(kernels, KernelFacts(*kept["facts"]), results, kept["cost"], shelf)
-
-
-def _is_false(suspect: Value) -> bool:
-    return isinstance(suspect, Const) and not suspect.value
 
 
 def _label(role: str, pattern: Pattern, read: Stored, few: bool, cpu: Processor) -> tuple[object, ...]:

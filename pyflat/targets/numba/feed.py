@@ -23,7 +23,18 @@ find its address in the state.
 
 from __future__ import annotations
 
-from pyflat.targets.numba.jit import MachineCode, Processor, compile_ir, made_once, processor
+import ctypes
+import threading
+from array import array
+from collections.abc import Sequence
+
+from pyflat.targets.numba.jit import MachineCode, Passes, Processor, compile_ir, made_once, processor
+
+SUSPECTS, INTERRUPTED, FETCHED = 0, 1, 2
+"""Slots of the state: how often suspect lanes were seen; 1 when a signal made the kernel leave, `STOPPED` when its call
+is given up, so that all that run it leave; what the handler raised (type, value, traceback)."""
+
+STOPPED = 2
 
 SECOND, FEED, CONVERSIONS = 5, 6, 7
 """Slots of the state of a kernel: the elements that went the second of two ways (`autotune`), the address of the feed,
@@ -51,8 +62,43 @@ bytes behind one: on a Xeon with AVX-512 four columns of 280,000 lanes took up t
 MANY_LANES = 8_192
 """From so many lanes on results are stored at whole cache lines: a block at the front takes 0.1 us."""
 
+AT_ONCE = 8
+"""Elements that are copied in a trip. Unrolled here, LLVM need not: it would take 80 ms for this code instead of 30."""
+
 SLOT = 8
 """Bytes for a lane in a buffer, and for a uniform value."""
+
+
+class SharedState:
+    """Memory that a kernel and Python share. CPython runs signal handlers in the main thread only."""
+
+    __slots__ = ("flags", "words")
+
+    def __init__(self, feed: int, conversions: Sequence[int]) -> None:
+        self.words = array("q", [*[0] * FEED, feed, *conversions])
+        self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
+        """The first two slots as objects that are true where they are not 0."""
+
+    @property
+    def address(self) -> int:
+        return self.words.buffer_info()[0]
+
+    def raise_interrupt(self) -> None:
+        """Raise what a signal handler raised inside the kernel."""
+        if self.words[INTERRUPTED] != 1 or threading.current_thread() is not threading.main_thread():
+            return
+        raised = [ctypes.c_void_p(self.words[FETCHED + k] or None) for k in range(3)]
+        for slot in range(INTERRUPTED, FETCHED + 3):
+            self.words[slot] = 0
+        restore = ctypes.pythonapi.PyErr_Restore
+        restore.argtypes, restore.restype = [ctypes.c_void_p] * 3, None
+        restore(*raised)
+
+    def raise_discarded(self) -> None:
+        """The same where what the kernel has computed is given up: all that share the state see that by its count of
+        suspects, which is never 0 again."""
+        self.words[SUSPECTS] = 1
+        self.raise_interrupt()
 
 
 def feed_address() -> int:
@@ -62,7 +108,8 @@ def feed_address() -> int:
 
 @made_once
 def _compiled(cpu: Processor) -> MachineCode:
-    return compile_ir(_FEED + _BLOCKS + _FILL + _copies("gather") + _copies("scatter"), "feed", {}, cpu)
+    return compile_ir(_FEED + _BLOCKS + _FILL + _copies("gather") + _copies("scatter"), "feed", {}, cpu,
+                      passes=Passes.STRAIGHT)
 
 
 _FEED = f"""
@@ -384,9 +431,11 @@ entry:
 
 def _copies(name: str) -> str:
     """`gather`: elements that lie `step` bytes apart to a buffer; `scatter`: the other way."""
+    steps = "\n  ".join(f"%step.{k} = mul i64 %step, {k}" for k in range(AT_ONCE + 1))
     return f"""
 define internal void @{name}(i64 %bytes, ptr %buffer, ptr %place, i64 %step, i64 %count) noinline {{
 entry:
+  {steps}
   switch i64 %bytes, label %next8 [i64 1, label %next1 i64 2, label %next2 i64 4, label %next4]
 {"".join(_copy(size, *(("far", "near") if name == "gather" else ("near", "far"))) for size in (1, 2, 4, 8))}
 done:
@@ -396,17 +445,35 @@ done:
 
 
 def _copy(size: int, source: str, target: str) -> str:
+    """The loops for elements of so many bytes: `AT_ONCE` of them in each trip, and then those that are left."""
     return f"""
 next{size}:
   %k{size} = phi i64 [0, %entry], [%k_next{size}, %each{size}]
-  %more{size} = icmp slt i64 %k{size}, %count
-  br i1 %more{size}, label %each{size}, label %done
+  %at{size} = phi ptr [%place, %entry], [%at_next{size}, %each{size}]
+  %k_next{size} = add nsw i64 %k{size}, {AT_ONCE}
+  %more{size} = icmp sle i64 %k_next{size}, %count
+  br i1 %more{size}, label %each{size}, label %rest{size}
 each{size}:
-  %away{size} = mul i64 %k{size}, %step
-  %far{size} = getelementptr i8, ptr %place, i64 %away{size}
-  %near{size} = getelementptr i{8 * size}, ptr %buffer, i64 %k{size}
-  %element{size} = load i{8 * size}, ptr %{source}{size}, align {size}
-  store i{8 * size} %element{size}, ptr %{target}{size}, align {size}
-  %k_next{size} = add nsw i64 %k{size}, 1
+  %to{size} = getelementptr i{8 * size}, ptr %buffer, i64 %k{size}{_copied(size, "", AT_ONCE, source, target)}
+  %at_next{size} = getelementptr i8, ptr %at{size}, i64 %step.{AT_ONCE}
   br label %next{size}
+rest{size}:
+  %k{size}r = phi i64 [%k{size}, %next{size}], [%k_next{size}r, %one{size}]
+  %at{size}r = phi ptr [%at{size}, %next{size}], [%at_next{size}r, %one{size}]
+  %left{size} = icmp slt i64 %k{size}r, %count
+  br i1 %left{size}, label %one{size}, label %done
+one{size}:
+  %to{size}r = getelementptr i{8 * size}, ptr %buffer, i64 %k{size}r{_copied(size, "r", 1, source, target)}
+  %at_next{size}r = getelementptr i8, ptr %at{size}r, i64 %step
+  %k_next{size}r = add nsw i64 %k{size}r, 1
+  br label %rest{size}
 """
+
+
+def _copied(size: int, rest: str, count: int, source: str, target: str) -> str:
+    """So many elements, from where `at` and `to` are."""
+    return "".join(f"""
+  %far{size}{rest}.{k} = getelementptr i8, ptr %at{size}{rest}, i64 %step.{k}
+  %near{size}{rest}.{k} = getelementptr i{8 * size}, ptr %to{size}{rest}, i64 {k}
+  %element{size}{rest}.{k} = load i{8 * size}, ptr %{source}{size}{rest}.{k}, align {size}
+  store i{8 * size} %element{size}{rest}.{k}, ptr %{target}{size}{rest}.{k}, align {size}""" for k in range(count))

@@ -30,30 +30,26 @@ from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.called_functions import ALL, called_often
+from pyflat.targets.numba.compiled_kernel import ENTRY, Pattern
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, Operand, Settling, has_doubts, store_certain
 from pyflat.targets.numba.emitter import Emitter, Lane, Ranges, size_of, types_of
-from pyflat.targets.numba.feed import LINE, SLOT
+from pyflat.targets.numba.feed import LINE, SLOT, SUSPECTS
 from pyflat.targets.numba.feed_calls import Wanted, write_feed
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import is_vector_function, library_function
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, parted, stack
 from pyflat.targets.numba.loop_variance import suspect_values
-from pyflat.targets.numba.loops import SUSPECTS, Gang, Interrupts
+from pyflat.targets.numba.loops import Gang, Interrupts
 from pyflat.targets.numba.operand_ranges import operand_ranges
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
 from pyflat.targets.numba.symbols import Symbols
 from pyflat.targets.numba.vector_math import is_without_branch
 
-ENTRY = "kernel"
-
 PART = 16
 """Bytes of a store that lies in one cache line wherever NumPy has put an array."""
-
-Pattern = tuple[bool, ...]
-"""Which arguments are uniform."""
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,9 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.targets.numba.conversions import copying
-from pyflat.targets.numba.feed import CONVERSIONS, LANES
+from pyflat.targets.numba.feed import CONVERSIONS, INTERRUPTED, LANES, SharedState
 from pyflat.targets.numba.jit import MachineCode, compile_ir, made_once, processor
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64
-from pyflat.targets.numba.loops import INTERRUPTED, SharedState
 
 BLOCK = 2**13
 """Lanes in a block at most, as whole rows where these are not longer: so many rows of what lies in Fortran's order that

@@ -21,8 +21,6 @@ raises it when Python is back.
 from __future__ import annotations
 
 import ctypes
-import threading
-from array import array
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -37,7 +35,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
-from pyflat.targets.numba.feed import FEED, LEFT_EARLY
+from pyflat.targets.numba.feed import FETCHED, INTERRUPTED, LEFT_EARLY
 from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing
 from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
@@ -49,50 +47,11 @@ from pyflat.targets.numba.whole_floats import low_bits, takes_low_bits
 PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
 
-SUSPECTS, INTERRUPTED, FETCHED = 0, 1, 2
-"""Slots of the state: how often suspect lanes were seen; 1 when a signal made the kernel leave, `STOPPED` when its call
-is given up, so that all that run it leave; what the handler raised (type, value, traceback)."""
-
-STOPPED = 2
-
 WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge", "eq", "ne", "select", "to_float"})
 """Operations that are as cheap for all lanes as for one."""
 
 
 _ROUNDINGS = {"floor_int": "llvm.floor", "ceil_int": "llvm.ceil", "round_int": "llvm.rint", "to_int": "llvm.trunc"}
-
-
-class SharedState:
-    """Memory that a kernel and Python share. CPython runs signal handlers in the main thread only."""
-
-    __slots__ = ("flags", "words")
-
-    def __init__(self, feed: int, conversions: Sequence[int]) -> None:
-        self.words = array("q", [*[0] * FEED, feed, *conversions])
-        self.flags = tuple(ctypes.c_int64.from_buffer(self.words, 8 * k) for k in (SUSPECTS, INTERRUPTED))
-        """The first two slots as objects that are true where they are not 0."""
-
-    @property
-    def address(self) -> int:
-        return self.words.buffer_info()[0]
-
-    def raise_interrupt(self) -> None:
-        """Raise what a signal handler raised inside the kernel."""
-        if self.words[INTERRUPTED] != 1 or threading.current_thread() is not threading.main_thread():
-            return
-        raised = [ctypes.c_void_p(self.words[FETCHED + k] or None) for k in range(3)]
-        for slot in range(INTERRUPTED, FETCHED + 3):
-            self.words[slot] = 0
-        restore = ctypes.pythonapi.PyErr_Restore
-        restore.argtypes, restore.restype = [ctypes.c_void_p] * 3, None
-        restore(*raised)
-
-
-    def raise_discarded(self) -> None:
-        """The same where what the kernel has computed is given up: all that share the state see that by its count of
-        suspects, which is never 0 again."""
-        self.words[SUSPECTS] = 1
-        self.raise_interrupt()
 
 
 class Interrupts:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import libm
-from pyflat.ir.kernel_results import NumberResult, TupleResult
+from pyflat.ir.kernel_results import NumberResult, RecordResult
 from pyflat.targets.numba.jit import compile_ir, processor
 from pyflat.targets.numba.kernels.engine import NumbaKernel
 from pyflat.targets.numba.kernels.frame import Slot
@@ -104,7 +104,7 @@ def _slot_value(slot: Slot, value: Any) -> int:
 def _positions(engine: NumbaKernel) -> Iterator[int]:
     """Where the numbers of the result are."""
     result, at = engine.kernel.result, 0
-    for item in result.items if isinstance(result, TupleResult) else (result,):
+    for item in result.items if isinstance(result, RecordResult) else (result,):
         if isinstance(item, NumberResult):
             yield at
             at += item.leaves()

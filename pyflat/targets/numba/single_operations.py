@@ -97,7 +97,8 @@ class Wanted:
 
     def compiled(self) -> MachineCode:
         """Compiles it, with a note for the next process."""
-        from pyflat.targets.numba.kernel import ENTRY, Kernel, choose_shape, write_kernel
+        from pyflat.targets.numba.compiled_kernel import ENTRY
+        from pyflat.targets.numba.kernel import Kernel, choose_shape, write_kernel
 
         params = [Param(kind, f"x{k}") for k, kind in enumerate(self.kinds)]
         ops, cpu = self._ops(params), processor()

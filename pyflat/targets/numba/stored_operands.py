@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyflat.analysis.intervals import Interval
 from pyflat.functions import ways
-from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Param, Value
-from pyflat.targets.numba.costs import cost_of
-from pyflat.targets.numba.kernel import MOST_STRAIGHT, Kernel, arms_waited, choose_shape
+
+if TYPE_CHECKING:
+    from pyflat.analysis.intervals import Interval
 
 Stored = tuple[str, ...]
 """For each parameter the dtype that a kernel reads it from, "" where that is the lanes' own; empty where all are."""
@@ -32,19 +31,6 @@ WORTH = 100.0
 
 MOST_KERNELS = 4
 """For each pattern of uniform arguments: combinations of dtypes that get a kernel."""
-
-
-def cost_of_lanes(kernel: Kernel) -> float:
-    """What a kernel computes for a register of lanes, in adds; infinite where nothing is read as stored."""
-    if kernel.size > MOST_STRAIGHT or has_loop(list(kernel.items)):
-        return math.inf
-    return sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
-
-
-def keeps_lanes(kernel: Kernel, vector_bytes: int) -> bool:
-    """Whether a kernel is for lanes alone: those that wait for each other are kept in memory as lanes."""
-    shape = choose_shape(kernel, vector_bytes)
-    return shape.width == 1 or arms_waited(kernel, shape) > 0
 
 
 def stored_of(cost: float, lanes: Sequence[np.dtype[Any]], given: Sequence[np.dtype[Any] | None]) -> Stored:
@@ -64,6 +50,8 @@ def dtypes_of(params: Sequence[Param], stored: Stored) -> Mapping[Param, np.dtyp
 
 def intervals_of(stored: Mapping[Param, np.dtype[Any]]) -> Mapping[Value, Interval]:
     """Where ints of these dtypes lie."""
+    from pyflat.analysis.intervals import Interval
+
     limits = [(param, np.iinfo(dtype)) for param, dtype in stored.items() if dtype.kind in "iu"]
     return {param: Interval(int(each.min), int(each.max)) for param, each in limits}
 

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pyflat.errors import InternalError
 from pyflat.functions import external_ufuncs, libm
 from pyflat.functions.originals import original
-from pyflat.functions.vmath import exact
 from pyflat.ir.tables import array_of
+
+if TYPE_CHECKING:
+    from pyflat.functions.vmath.exact.tables import Table
 
 
 class Symbols(dict[str, int]):
@@ -132,12 +134,17 @@ def array_function(dtype: str, which: str) -> int:
 
 def addresses(symbols: Iterable[str]) -> dict[str, int]:
     """Where in this process the tables and functions are that their names say all of (`emitter`, `vector_math`)."""
-    tables = {f"pyflat_table_{table.name}": table for table in exact.TABLES}
     found = {}
     for symbol in symbols:
         name = symbol.removeprefix("pyflat_")
-        if symbol in tables:
-            found[symbol] = tables[symbol].rows.ctypes.data
+        if name.startswith("table_"):
+            found[symbol] = _library_tables()[name.removeprefix("table_")].rows.ctypes.data
         else:
             found[symbol] = libm.address(name) if name in libm.NAMES else libm.library_symbol(name)
     return found
+
+
+def _library_tables() -> dict[str, Table]:
+    from pyflat.functions.vmath import exact
+
+    return {table.name: table for table in exact.TABLES}

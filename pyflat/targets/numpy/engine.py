@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -32,26 +32,19 @@ from pyflat.functions import ways
 from pyflat.functions.libm import saved_status
 from pyflat.functions.originals import original
 from pyflat.ir.formats import dtypes
-from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import FALSE, Const, Function, Value
 from pyflat.ir.opaque_calls import OpaqueCalls
-from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.uses import results_of
 from pyflat.targets.kept import Shelf
 from pyflat.targets.numpy import library
-from pyflat.targets.numpy import loops as numpy_loops
 from pyflat.targets.numpy import memory as numpy_memory
-from pyflat.targets.numpy.blocks import Form, Pattern, Program
-from pyflat.targets.numpy.extremes import find_extremes
-from pyflat.targets.numpy.frames import UFUNCS, Style
 from pyflat.targets.numpy.kept import made_of, of_made
-from pyflat.targets.numpy.spelling import is_rounded, literal, spelled_functions, spelling
-from pyflat.targets.operands import Operand, Spread, as_signed, operand
+from pyflat.targets.operands import EntryPoint, Operand, Spread, as_signed, operand
 from pyflat.targets.target import Request
 
-__all__ = ["BLOCK", "FEW", "EntryPoint", "NumpyEngine", "compile", "is_rounded", "literal", "quietly",
-           "spelled_functions", "spelling"]
+if TYPE_CHECKING:
+    from pyflat.targets.numpy.blocks import Form, Pattern, Program
+    from pyflat.targets.numpy.frames import Style
 
 BLOCK = 16_384
 """Lanes computed at a time, at most."""
@@ -72,6 +65,9 @@ TRIES = 4
 AGAIN = 512
 """After so many calls it is measured again."""
 
+PATIENCE = 1.0
+"""How much may be wasted, in costs of gathering."""
+
 Array = np.ndarray[Any, Any]
 
 _quiet = Context()
@@ -79,24 +75,6 @@ _quiet.run(np.seterr, all="ignore")
 quietly = _quiet.run
 """Calls a function as np.errstate(all="ignore") does, in an eighth of the time: NumPy keeps its settings in a context
 variable. RuntimeError where another thread is in it."""
-
-
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
-    """A pattern of arguments for callers who make them themselves (`pyflat.runtime.plans`), under
-    np.errstate(all="ignore").
-
-    `run(*arguments)` takes NumPy scalars of the lanes' dtypes, and arrays that can be broadcast; it gives the results,
-    new arrays of their shape or scalars, and then which lanes are suspect: None or False where none is. Where it says
-    that there are some, results may be missing. Where arguments are arrays, arrays for the results may follow, or None
-    for each: of the dtypes and the common shape, with one axis or C-contiguous. Those of another shape are left alone,
-    and lanes said to be suspect.
-    """
-
-    run: Callable[..., tuple[Any, ...]]
-    dtypes: tuple[np.dtype[Any], ...]
-    ufuncs: Callable[..., Callable[[], object]]
-    """For arguments of `run`: the same without making arrays, for measurements."""
 
 
 @dataclass(slots=True)
@@ -198,6 +176,10 @@ class _Facts(NamedTuple):
 
 
 def _facts_of(fused: Function, unchecked: bool) -> _Facts:
+    from pyflat.ir.loops import all_ops, has_loop
+    from pyflat.ir.ops import NUMPY_LOOPS
+    from pyflat.ir.uses import results_of
+
     *roots, suspect = results_of(fused)
     checked = not unchecked and not (isinstance(suspect, Const) and not suspect.value)
     kinds = dtypes(fused.floats)
@@ -226,6 +208,8 @@ class _Patterns:
 
     @property
     def wanted(self) -> list[Value]:
+        from pyflat.ir.uses import results_of
+
         roots = results_of(self.fused)
         return roots if self.checked else roots[:-1]
 
@@ -325,8 +309,8 @@ def _form_of(lane: Operand, wanted: np.dtype[Any]) -> Form:
 _NAMES: dict[str, Any] = {
     "np": np, "lanes": lane_functions, "asarray": np.asarray, "empty": np.empty, "count": np.count_nonzero,
     "putmask": np.putmask, "uint8": np.uint8, "zero": np.asarray(np.uint8(0)),
-    "one": np.asarray(np.int8(1)), "PATIENCE": numpy_loops.PATIENCE,
-    **{name: original("numpy", name) for name in {*UFUNCS.values(), "power"}},
+    "one": np.asarray(np.int8(1)), "PATIENCE": PATIENCE,
+    **{name: original("numpy", name) for name in {*library.UFUNCS.values(), "power"}},
     **{name: getattr(np, name) for name in ("bool_", "float64", "float32", "int64", "int32", "int8")},
 }
 
@@ -345,6 +329,13 @@ def _compiled(source: str, name: str) -> CodeType:
     return code
 
 
+def _program(fused: Function, calls: OpaqueCalls | None, style: Style) -> Program:
+    from pyflat.targets.numpy.blocks import Program
+    from pyflat.targets.numpy.loops import loop_function
+
+    return Program(fused, calls, style, loop_function)
+
+
 def _block_of(program: Program) -> int:
     """So many lanes at a time that the temporaries fit into an arena."""
     if ways.BLOCKS.of("long") == "short":
@@ -353,9 +344,14 @@ def _block_of(program: Program) -> int:
     return max(LEAST, min(BLOCK, 1 << max(lanes.bit_length() - 1, 0)))
 
 
+def patience() -> float:
+    """That, where nothing else is forced."""
+    return {"gathered": 0.01, "in place": math.inf}.get(ways.GATHERS.forced or "", PATIENCE)
+
+
 def _run(code: CodeType, objects: dict[str, Any]) -> Callable[..., Any]:
     """The function that the code defines."""
-    namespace = {**_NAMES, "whole": _whole, **objects, "PATIENCE": numpy_loops.patience()}
+    namespace = {**_NAMES, "whole": _whole, **objects, "PATIENCE": patience()}
     exec(code, namespace)
     made: Callable[..., Any] = namespace["block"]
     return made
@@ -397,7 +393,7 @@ class _Scalars:
 
     def _written(self) -> tuple[str, Program]:
         patterns = self.patterns
-        program = Program(patterns.fused, patterns.calls, "few", numpy_loops.loop_function)
+        program = _program(patterns.fused, patterns.calls, "few")
         return program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])]), program
 
     def prepare(self) -> None:
@@ -490,9 +486,13 @@ class _Arrays:
             self._functions["compiled"] = made, _block_of(program)
 
     def _program(self, style: Style) -> Program:
-        return Program(find_extremes(self.patterns.fused), self.patterns.calls, style, numpy_loops.loop_function)
+        from pyflat.targets.numpy.extremes import find_extremes
+
+        return _program(find_extremes(self.patterns.fused), self.patterns.calls, style)
 
     def _written(self, program: Program) -> tuple[str, Program]:
+        from pyflat.ir.uses import results_of
+
         patterns = self.patterns
         wanted = results_of(program.fused)[: patterns.results + patterns.checked]
         return program.source(wanted, patterns.results, self.pattern), program

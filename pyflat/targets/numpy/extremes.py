@@ -17,9 +17,6 @@ from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.uses import rebuilt, results_of, with_args, with_body
 
-EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
-"""Operations of this target alone."""
-
 OF_TWO = "np_extreme"
 BY = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
 _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}

@@ -27,15 +27,14 @@ from typing import Literal
 import numpy as np
 
 from pyflat.functions import gamma_check, libm
-from pyflat.functions.records import of_accuracy
 from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy.buffer_allocation import Place, Slot
-from pyflat.targets.numpy.extremes import BY, EXTREMES
-from pyflat.targets.numpy.library import has_vectors, library_function, literal_exponent
+from pyflat.targets.numpy.extremes import BY
+from pyflat.targets.numpy.library import EXTREMES, UFUNCS, has_vectors, library_function, literal_exponent
 from pyflat.targets.numpy.spelling import spelling
 from pyflat.targets.numpy.values import Names, Values, bits_of
 
@@ -48,19 +47,6 @@ FEW_EXTREMES = 1024
 
 TRIES = 3
 """How often a minimum of two floats may turn out to be zero or nan before only the select is computed."""
-
-UFUNCS: dict[str, str] = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "shl": "left_shift",
-    "shr": "right_shift", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-    "ge": "greater_equal", "neg": "negative", "invert": "invert", "low64": "positive", "not": "logical_not",
-    "abs": "absolute",
-    **{name: name for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
-    **{record.name: record.numpy for record in of_accuracy(Accuracy.EXACT, Accuracy.NUMPY)
-       if record.numpy and record.name not in ("np_power", "np_powers")},
-    **{name: name.removeprefix("np_") for name in EXTREMES},
-}
-"""Operation -> the ufunc that computes it."""
 
 _ROUNDED = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint"}
 _CASTS = frozenset({"to_float", "exact_float", "to_int"})

@@ -13,10 +13,26 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Literal
 
-from pyflat.functions import gamma_check, libm, ways
-from pyflat.functions.vmath import exact, glibc, rounding
+from pyflat.functions import libm, ways
+from pyflat.functions.records import Accuracy, of_accuracy
 from pyflat.ir.formats import F4, F8, FloatFormat
 from pyflat.ir.types import FLOAT
+
+EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
+"""Operations of this target alone (`extremes`)."""
+
+UFUNCS: dict[str, str] = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "shl": "left_shift",
+    "shr": "right_shift", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
+    "ge": "greater_equal", "neg": "negative", "invert": "invert", "low64": "positive", "not": "logical_not",
+    "abs": "absolute",
+    **{name: name for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
+    **{record.name: record.numpy for record in of_accuracy(Accuracy.EXACT, Accuracy.NUMPY)
+       if record.numpy and record.name not in ("np_power", "np_powers")},
+    **{name: name.removeprefix("np_") for name in EXTREMES},
+}
+"""Operation -> the ufunc that computes it."""
 
 SHORT = 256
 """Calls with fewer lanes do not count."""
@@ -94,11 +110,16 @@ def _function(opcode: str, exponent: float | None, uniform: tuple[bool, ...], fl
 
 def literal_exponent(opcode: str, exponent: float | None) -> float | None:
     """The exponent of a power with a function of its own; None for all else."""
+    from pyflat.functions.vmath import glibc
+
     return exponent if opcode == "pow" and exponent in glibc.POWERS else None
 
 
 def has_vectors(opcode: str, floats: FloatFormat = F8) -> bool:
     """Whether there may be vector code."""
+    from pyflat.functions import gamma_check
+    from pyflat.functions.vmath import exact, glibc, rounding
+
     if opcode in gamma_check.PARTS:
         return exact.is_followed(opcode)
     return opcode in rounding.TABLE if floats is F4 else opcode in glibc.TABLE or opcode in exact.TABLE

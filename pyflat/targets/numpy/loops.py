@@ -25,10 +25,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import inf
 
 from pyflat.analysis.liveness import captured
-from pyflat.functions import ways
 from pyflat.ir.loops import LoopParts, all_ops, take_apart
 from pyflat.ir.nodes import Block, Const, Loop, Param, Value
 from pyflat.ir.types import BOOL
@@ -41,15 +39,6 @@ _names_live = re.compile(r"\blive\b").search
 
 _GATHER, _LIVE = "# gather", "# mask"
 """Lines that are written last."""
-
-PATIENCE = 1.0
-"""How much may be wasted, in costs of gathering."""
-
-
-def patience() -> float:
-    """That, where nothing else is forced."""
-    return {"gathered": 0.01, "in place": inf}.get(ways.GATHERS.forced or "", PATIENCE)
-
 
 def loop_function(program: Program, parent: Frame, loop: Loop, outer: Sequence[Value]) -> tuple[str, list[str]]:
     """Write the function of a loop; gives its name, and its arguments but for the results."""

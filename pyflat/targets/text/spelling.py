@@ -15,13 +15,13 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numpy import engine as numpy_target
+from pyflat.targets.numpy import spelling as numpy_spelling
 from pyflat.targets.text.dialects import DIALECTS, Dialect
 from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Word
 from pyflat.targets.text.literals import MIRRORED
 from pyflat.targets.text.steps import LET
 
-LANE_FUNCTIONS = numpy_target.spelled_functions() | {"complex_lanes", "array_lanes", "unsigned"}
+LANE_FUNCTIONS = numpy_spelling.spelled_functions() | {"complex_lanes", "array_lanes", "unsigned"}
 """The functions of `pyflat.functions.lanes` that NumPy texts call."""
 
 INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
@@ -52,7 +52,7 @@ def spell(op: Op, dialect: Dialect, *, single_use: frozenset[Value] | set[Value]
         case "ldexp":
             return Call("np.float32", [Call("lanes.ldexp", [Call("np.float64", [Hole(op.args[0])]), Hole(op.args[1])])])
     spelled = _spell(op, dialect, single_use, floats)
-    return Call("np.float32", [spelled]) if numpy_target.is_rounded(op.opcode) else spelled
+    return Call("np.float32", [spelled]) if numpy_spelling.is_rounded(op.opcode) else spelled
 
 
 def _spell(op: Op, dialect: Dialect, single_use: frozenset[Value] | set[Value], floats: FloatFormat) -> Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import NamedTuple
 
 import numpy as np
@@ -175,12 +176,40 @@ def test_a_small_new_array_is_no_captured_one():
         pyflat.twin(fresh)(np.zeros(2))
 
 
-def test_a_list_is_refused_by_name():
-    def pair(a):
-        return [a[0], 1]
+@dataclasses.dataclass
+class Summary:
+    low: float
+    high: float
+    names: list
 
-    with pytest.raises(FlattenError, match="the kernel returns a list"):
-        pyflat.twin(pair)(np.arange(3.0))
+
+def records(a, n):
+    if n > 2:
+        return [a[0], n]
+    if n > 1:
+        return {"first": a[0], "rest": (a[1:], None)}
+    if n > 0:
+        return Summary(float(a[0]), a[1], [f"{n} of {float(a[0])}", "low"])
+    return complex(a[0], n)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_lists_dicts_objects_and_texts_are_returned(target, n):
+    twin, a = pyflat.twin(records, target=target), np.arange(1.0, 4.0)
+    for _ in range(3):  # the third call takes the plan
+        got, wanted = twin(a, n), records(a, n)
+        assert type(got) is type(wanted) and repr(got) == repr(wanted)
+    if n == 2:
+        assert np.shares_memory(got["rest"][0], a)
+
+
+def test_an_object_of_a_class_with_rules_of_its_own_is_refused_by_name():
+    def failed(a):
+        return ValueError(a[0])
+
+    with pytest.raises(FlattenError, match="the kernel returns"):
+        pyflat.twin(failed)(np.arange(3.0))
 
 
 def test_a_gufunc_has_outputs_of_one_dtype():

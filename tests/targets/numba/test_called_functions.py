@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.targets.numba import called_functions, compiled_kernel, disk_cache, jit, library
+from pyflat.targets.numba import called_functions, compilation, disk_cache, jit, library
 
 if not library.has_library_vectors():
     pytest.skip("no vector code with the C library's bits here", allow_module_level=True)
@@ -36,13 +36,13 @@ def modules(monkeypatch, tmp_path):
     monkeypatch.setattr(called_functions, "MOST_INLINED", 0)
     monkeypatch.setattr(jit, "_functions", {})
     disk_cache._opened_at.cache_clear()
-    seen, compile_ir = [], compiled_kernel.compile_ir
+    seen, compile_ir = [], compilation.compile_ir
 
     def compiled(*given, called, **more):
         seen.append(set(called))
         return compile_ir(*given, called=called, **more)
 
-    monkeypatch.setattr(compiled_kernel, "compile_ir", compiled)
+    monkeypatch.setattr(compilation, "compile_ir", compiled)
     return seen
 
 

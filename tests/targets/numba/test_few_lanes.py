@@ -11,8 +11,7 @@ pytest.importorskip("llvmlite")
 
 import pyflat
 from pyflat.runtime.compiled import compilations
-from pyflat.targets.numba import compiled_kernel
-from pyflat.targets.numba import engine as target
+from pyflat.targets.numba import compilation, compiled_kernel
 from pyflat.testing import same_bits
 from tests.generator.kept import own_cache
 
@@ -45,7 +44,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each kernel that is compiled whether it is for few lanes. Twins are made anew."""
     _forget()
     noted: list[bool] = []
-    compile_kernel = compiled_kernel.compile_kernel
+    compile_kernel = compilation.compile_kernel
 
     def noting(*args):
         made = compile_kernel(*args)
@@ -53,7 +52,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return made
 
     monkeypatch.setenv("PYFLAT_CACHE", "0")
-    monkeypatch.setattr(target, "compile_kernel", noting)
+    monkeypatch.setattr(compilation, "compile_kernel", noting)
     return noted
 
 

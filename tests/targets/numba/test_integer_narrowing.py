@@ -25,7 +25,7 @@ from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numba import integer_narrowing
 from pyflat.targets.numba import kernel as numba_kernel
-from pyflat.targets.numba.compiled_kernel import compile_kernel
+from pyflat.targets.numba.compilation import compile_kernel
 from pyflat.targets.numba.costs import Costs
 from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.kernel import Kernel

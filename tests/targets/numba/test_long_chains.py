@@ -3,7 +3,7 @@
 import numpy as np
 
 import pyflat
-from pyflat.targets.numba import compiled_kernel, jit, kernel
+from pyflat.targets.numba import compilation, jit, kernel
 
 
 def left(x: float) -> float:
@@ -17,13 +17,13 @@ def left(x: float) -> float:
 
 def test_an_unrolled_loop_with_a_break_has_a_chain_of_any_length(monkeypatch):
     asked = []
-    compile_ir = compiled_kernel.compile_ir
+    compile_ir = compilation.compile_ir
 
     def seen(*given, passes, **more):
         asked.append(passes)
         return compile_ir(*given, passes=passes, **more)
 
-    monkeypatch.setattr(compiled_kernel, "compile_ir", seen)
+    monkeypatch.setattr(compilation, "compile_ir", seen)
     x = np.array([-3.0, 0.0, 480.0, 1180.0, 5e3, np.nan])
     twin = pyflat.twin(left, target="numba", loops="unroll")
     assert np.array_equal(twin(x), [left(v) for v in x.tolist()], equal_nan=True)
@@ -34,14 +34,14 @@ def test_large_kernels_are_written_once_for_one_register(monkeypatch):
     """The same values as small ones, which are written for several and in two ways."""
     x = np.linspace(-5.0, 900.0, 1_000)
     results, texts = [], []
-    write_kernel = compiled_kernel.write_kernel
+    write_kernel = compilation.write_kernel
 
     def written(*given):
         text, symbols = write_kernel(*given)
         texts.append(text)
         return text, symbols
 
-    monkeypatch.setattr(compiled_kernel, "write_kernel", written)
+    monkeypatch.setattr(compilation, "write_kernel", written)
     for operations, lines in ((kernel.LARGE, jit.LARGE), (10, 10)):
         monkeypatch.setattr(kernel, "LARGE", operations)
         monkeypatch.setattr(jit, "LARGE", lines)

@@ -21,7 +21,7 @@ from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba import operand_ranges
-from pyflat.targets.numba.compiled_kernel import compile_kernel
+from pyflat.targets.numba.compilation import compile_kernel
 from pyflat.targets.numba.kernel import Kernel
 from pyflat.targets.numba.library import is_vector_function
 from tests.analysis.test_ranged_machine import intervals, lanes_in, same, thresholds

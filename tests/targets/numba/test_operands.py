@@ -14,9 +14,9 @@ import pyflat
 from pyflat.functions import ways
 from pyflat.ir.parse import parse_function
 from pyflat.runtime.calls import Caller
-from pyflat.targets.numba import compiled_kernel, conversions, feed
+from pyflat.targets.numba import compilation, conversions, feed
 from pyflat.targets.numba import engine as target
-from pyflat.targets.numba.loops import SUSPECTS
+from pyflat.targets.numba.feed import SUSPECTS
 from pyflat.targets.numba.stored_operands import MOST_KERNELS
 from tests.targets.flat_functions import DAG_PARAMS, STRAIGHT, columns, random_dag, rows_of
 
@@ -120,8 +120,8 @@ def test_a_kernel_takes_every_mix_of_dtypes_and_layouts(block, monkeypatch):
     rng = np.random.default_rng(5)
     engine = target.compile(random_dag(40, 3, STRAIGHT))
     made = []
-    compile_ = compiled_kernel.write_kernel
-    monkeypatch.setattr(compiled_kernel, "write_kernel", lambda *args: made.append(args) or compile_(*args))
+    compile_ = compilation.write_kernel
+    monkeypatch.setattr(compilation, "write_kernel", lambda *args: made.append(args) or compile_(*args))
     base = columns(DAG_PARAMS, rows_of(DAG_PARAMS, 50, 50))
     for n in (0, 1, 31, 32, 33, 64, 1_000, 5_003):
         for _ in range(12):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.targets.numba import compiled_kernel, jit
+from pyflat.targets.numba import compilation, jit
 from pyflat.targets.numba.jit import Passes
 
 
@@ -26,8 +26,8 @@ def looped(x: float) -> float:
 @pytest.mark.parametrize(("fn", "passes"), [(straight, Passes.STRAIGHT), (looped, Passes.LOOPS)])
 def test_loops_decide_which_passes_run(fn, passes, monkeypatch):
     asked = []
-    compile_ir = compiled_kernel.compile_ir
-    monkeypatch.setattr(compiled_kernel, "compile_ir",
+    compile_ir = compilation.compile_ir
+    monkeypatch.setattr(compilation, "compile_ir",
                         lambda *given, passes, **more: asked.append(passes) or compile_ir(*given, passes=passes, **more))
     pyflat.twin(fn, target="numba", cache=False)(np.linspace(-2.0, 30.0, 50))
     assert asked == [passes]

@@ -14,7 +14,7 @@ import numpy as np
 import pyflat
 from benchmarks.kernels import KERNELS
 from pyflat.ir.nodes import Value
-from pyflat.targets.numba import compiled_kernel
+from pyflat.targets.numba import compilation
 
 def stop(text, *others, **more):
     print(name, math, hashlib.sha256(text.encode()).hexdigest())
@@ -22,7 +22,7 @@ def stop(text, *others, **more):
 
 numbers, hashes = random.Random(os.environ["PYTHONHASHSEED"]), {}
 Value.__hash__ = lambda value: hashes.setdefault(id(value), numbers.getrandbits(60))
-compiled_kernel.compile_ir = stop
+compilation.compile_ir = stop
 for name, kernel in KERNELS.items():
     for math in ("fast", "exact"):
         try:

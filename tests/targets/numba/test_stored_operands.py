@@ -12,8 +12,8 @@ import pyflat
 from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.targets.kept import shelf_for
+from pyflat.targets.numba import compilation, stored_operands
 from pyflat.targets.numba import engine as target
-from pyflat.targets.numba import stored_operands
 from pyflat.targets.numba.engine import NumbaEngine, restored
 from pyflat.targets.numba.stored_operands import MOST_KERNELS, stored_of
 
@@ -158,7 +158,7 @@ def test_loops_convert_by_blocks() -> None:
 
 
 def test_lanes_that_wait_are_kept_as_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_operands, "arms_waited", lambda kernel, shape: 1)
+    monkeypatch.setattr(compilation, "arms_waited", lambda kernel, shape: 1)
     engine = target.compile(parsed(LOOKED_AT))
     (found, _), _ = engine([np.arange(40, dtype=np.int32), np.zeros(40)], 40)
     assert found.tolist() == list(range(40))

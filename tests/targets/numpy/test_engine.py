@@ -18,6 +18,7 @@ from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numpy import blocks as numpy_blocks
 from pyflat.targets.numpy import engine as target
 from pyflat.targets.numpy import memory as numpy_memory
+from pyflat.targets.numpy.spelling import spelling
 from tests.targets.flat_functions import (
     CASE_IDS,
     CASES,
@@ -224,7 +225,7 @@ def test_every_operation_has_a_spelling(row):
     if row.name == "fault":
         return
     (kinds, result), *_ = row.signatures
-    text = target.spelling(Op(row.name, [Const(kind, None) for kind in kinds], result))
+    text = spelling(Op(row.name, [Const(kind, None) for kind in kinds], result))
     named = {"table": "(1, 2)"} if row.name == "gather" else {}
     assert compile(text.format(*"abcd", **named), "spelling", "eval")
 
