@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 
-from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Value, walk
-
-
-def last_block(items: Sequence[Item]) -> Block:
-    last = items[-1]
-    assert isinstance(last, Block)
-    return last
-
-
-def exits(items: Sequence[Item], label: Label) -> Iterator[Exit]:
-    """The exits to `label`, in the order of the text."""
-    for item in walk(list(items)):
-        if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is label:
-            yield item.end
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Value, walk
 
 
 def same_value(a: Value, b: Value) -> bool:
