@@ -32,7 +32,7 @@ from pyflat.frontend.state.values import (
     View,
 )
 from pyflat.frontend.state.widths import PYTHON, Width, Widths
-from pyflat.frontend.syntax.loop_layouts import Layouts, add_to_block
+from pyflat.frontend.syntax.loop_layouts import LoopLayouts, add_to_block
 from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
 from pyflat.ir.kernel_results import (
@@ -106,7 +106,7 @@ def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRe
             source = widths.copies.get(source)
 
 
-class _Returned(Layouts):
+class _Returned(LoopLayouts):
     """The layout of what is returned: it has no other user any more, and numbers stay of their kinds."""
 
     def __init__(self, s: Evaluator):

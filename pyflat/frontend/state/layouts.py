@@ -8,17 +8,18 @@ A value is taken apart by its layout, and built of the leaves again, wherever pa
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.state.kinds import is_too_large, lane, numeric_kind, same_static
+from pyflat.frontend.state.kinds import is_too_large, lane, numeric_kind, opened, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
     BoundMethod,
+    Cells,
     Char,
     Chars,
     Complex,
@@ -31,17 +32,24 @@ from pyflat.frontend.state.values import (
     Ref,
     RepeatedText,
     Seq,
+    State,
     Static,
     Stored,
     StoreRef,
     Super,
     TextTable,
+    Unavailable,
     Unsigned,
     View,
     Written,
 )
 from pyflat.frontend.state.widths import PYTHON, Width
+from pyflat.ir.build import const
+from pyflat.ir.nodes import FALSE, TRUE, Const, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+
+Leaf = Value | None
+"""None: a number that no lane reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +114,9 @@ class Known:
     value: Abstract
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Known) and (self.value is other.value or same_static(self.value, other.value))
+        mine = self.value
+        return isinstance(other, Known) and (mine is other.value or same_static(mine, other.value) or isinstance(
+            mine, Array) and mine.is_same(other.value))
 
     def __hash__(self) -> int:
         return 0
@@ -179,14 +189,172 @@ def _kind(form: Any) -> Kind | None:
     return None
 
 
-def meet(a: Any, b: Any) -> bool:
-    """Whether two forms become one, instead of a union of both."""
-    if isinstance(a, Object) and isinstance(b, Object):
-        return (a.cls, a.keys, a.size, a.places) == (b.cls, b.keys, b.size, b.places)
-    if isinstance(a, Elements | Pieces):
-        return type(a) is type(b)
-    kind = _kind(a)
-    return a == b if kind is None else kind is _kind(b)
+class Layouts:
+    """Takes values apart at one kind of place where paths meet: subclasses say which numbers stay known there, and what
+    becomes of objects with identity."""
+
+    def __init__(self) -> None:
+        self.open: set[Abstract] = set()
+        """The objects whose items are being looked at."""
+
+    def refuse(self, what: str, help: str = "", why: str = "") -> FlattenError:
+        raise NotImplementedError
+
+    def emit(self, opcode: str, *args: Value) -> Value:
+        """An operation where the leaves are taken from a value."""
+        raise NotImplementedError
+
+    # --- of one value
+    def of(self, value: Abstract, state: State) -> Layout:
+        if isinstance(value, GuardedUnion):
+            return self.joined(self.of(value.then, state), self.of(value.orelse, state))
+        form = self.form(value, state)
+        if isinstance(form, Known):
+            return Layout(form)
+        if value in self.open:
+            raise self.refuse("becomes an object that leads back to itself")
+        self.open.add(value)
+        made = Layout(form, self.layouts(value, form, state))
+        self.open.discard(value)
+        return made
+
+    def form(self, value: Abstract, state: State) -> Any:
+        """What a value is, beside its parts."""
+        raise NotImplementedError
+
+    def parts(self, value: Abstract, form: Any, state: State) -> Sequence[Abstract]:
+        """The parts of a value of this form."""
+        found = taken_apart(value)
+        return () if found is None else found[1]
+
+    def layouts(self, value: Abstract, form: Any, state: State) -> tuple[Layout, ...]:
+        """The layouts of the parts. What is known of the bounds of a view stays so."""
+        parts = self.parts(value, form, state)
+        if isinstance(value, View):
+            return tuple(self.of(part, state) if isinstance(part, Value) else Layout(Known(part)) for part in parts)
+        return tuple(self.of(part, state) for part in parts)
+
+    def number(self, value: Abstract) -> Number:
+        return Number(lane(value).kind)
+
+    # --- of several
+    def joined(self, a: Layout, b: Layout) -> Layout:
+        """The layout that holds both."""
+        if a == b:
+            return a
+        options = list(a.options)
+        for each in b.options:
+            at = next((k for k, known in enumerate(options) if self.meet(known.form, each.form)), None)
+            if at is None:
+                options.append(each)
+            else:
+                options[at] = self.one(options[at], each)
+        options = self.settled(options)
+        return options[0] if len(options) == 1 else Layout(Union(), tuple(options))
+
+    def settled(self, options: list[Layout]) -> list[Layout]:
+        """The parts of a union. Raises FlattenError where there are too many."""
+        return options
+
+    def meet(self, a: Any, b: Any) -> bool:
+        """Whether two forms become one, instead of a union of both."""
+        return a == b or (kind := _kind(a)) is not None and kind is _kind(b)
+
+    def one(self, a: Layout, b: Layout) -> Layout:
+        """Of two forms that meet."""
+        match a.form, b.form:
+            case Known(), Known() if a != b:
+                return Layout(self.number(a.form.value))
+            case (Known() as known, Number() as other) | (Number() as other, Known() as known):
+                own = self.number(known.value)
+                return Layout(Number(own.kind, own.width | other.width))
+            case Number() as number, Number(width=width):
+                return Layout(Number(number.kind, number.width | width))
+            case Compound(sample=View() as sample), Compound(sample=other) if sample is not other:
+                form = Compound(a.form.key, replace(sample, settled=False, whole=False))
+                return Layout(form, tuple(map(self.joined, a.parts, b.parts)))
+        return Layout(a.form, tuple(map(self.joined, a.parts, b.parts)))
+
+    # --- the leaves of a value
+    def leaves(self, value: Abstract, layout: Layout, state: State) -> list[Leaf]:
+        """The leaves of a value that the layout holds, in the order of `Builder`."""
+        if isinstance(value, GuardedUnion):
+            pairs = zip(self.leaves(value.then, layout, state), self.leaves(value.orelse, layout, state), strict=True)
+            return [self._choose(value.cond, a, b) for a, b in pairs]
+        if isinstance(layout.form, Union):
+            return self._of_option(value, layout, state)
+        if isinstance(layout.form, Known | Nothing):
+            return []
+        if isinstance(layout.form, Number):
+            return [lane(value)]
+        return self.inner(self.parts(opened(value), layout.form, state), layout, state)
+
+    def inner(self, parts: Sequence[Abstract], layout: Layout, state: State) -> list[Leaf]:
+        """The leaves of the parts. A list that grows has places behind its items."""
+        grows = isinstance(layout.form, Compound) and layout.form.cls is Cells
+        found = [leaf for part, inner in zip(parts, layout.parts, strict=not grows)
+                 for leaf in self.leaves(part, inner, state)]
+        return [*found, *[None] * (len(layout.kinds()) - len(found))]
+
+    def _of_option(self, value: Abstract, layout: Layout, state: State) -> list[Leaf]:
+        at = next(k for k, option in enumerate(layout.parts) if self.holds(option, value, state))
+        found: list[Leaf] = [const(k == at) for k in range(len(layout.parts) - 1)]
+        for k, option in enumerate(layout.parts):
+            found += self.leaves(value, option, state) if k == at else [None] * len(option.kinds())
+        return found
+
+    def holds(self, option: Layout, value: Abstract, state: State) -> bool:
+        return self.meet(option.form, self.form(value, state)) or opened(value) is not value and self.meet(
+            option.form, self.form(opened(value), state))
+
+    def _choose(self, cond: Value, a: Leaf, b: Leaf) -> Leaf:
+        if a is None or b is None or a is b:
+            return b if a is None else a
+        if isinstance(a, Const) and isinstance(b, Const) and a.key == b.key:
+            return a
+        match a, b:
+            case Const(value=True), Const(value=False) if a is TRUE:
+                return cond
+            case Const(), Const() if a is FALSE:
+                return self.emit("not", cond)
+            case Const(), _ if a is TRUE:
+                return self.emit("or", cond, b)
+            case _, Const() if b is FALSE:
+                return self.emit("and", cond, a)
+        return self.emit("select", cond, a, b)
+
+
+class Builder:
+    """Builds a value of the leaves of its layout."""
+
+    def number(self, kind: Kind, name: str, width: Width = PYTHON) -> Value:
+        """The next leaf."""
+        raise NotImplementedError
+
+    def built(self, layout: Layout, name: str) -> Abstract:
+        match form := layout.form:
+            case Number():
+                return self.number(form.kind, name, form.width)
+            case Known():
+                return form.value
+            case Nothing():
+                return Unavailable(form.error)
+            case Union():
+                tags = [self.number(BOOL, "" if layout.parts[0].parts else name) for _ in layout.parts[1:]]
+                *options, chosen = [self.built(option, name) for option in layout.parts]
+                for tag, option in zip(reversed(tags), reversed(options), strict=True):
+                    chosen = GuardedUnion(tag, option, chosen)
+                return chosen
+            case Compound(sample=Complex()):
+                parts = zip(layout.parts, ("real", "imag"), strict=True)
+                return Complex(*(self.built(part, name and f"{name}_{which}") for part, which in parts))
+            case Compound():
+                return rebuilt(form.sample, [self.built(part, name) for part in layout.parts])
+        return self.made(layout, name)
+
+    def made(self, layout: Layout, name: str) -> Abstract:
+        """Of a form of a subclass."""
+        raise NotImplementedError
 
 
 # --- the parts of a value
@@ -221,9 +389,9 @@ def taken_apart(value: Abstract) -> tuple[Hashable, tuple[Any, ...]] | None:
         case RepeatedText():
             return (RepeatedText, value.text), (value.count,)
         case Char():
-            return (Char, value.decimal, value.binary), (value.number,)
+            return (Char, value.decimal), (value.number,)
         case Chars():
-            return (Chars, len(value.items)), value.items
+            return (Chars, tuple(map(_written_key, value.items))), value.items
         case Written():
             return (Written, tuple(map(_written_key, value.parts))), tuple(
                 part for part in value.parts if not isinstance(part, Static))
@@ -264,7 +432,7 @@ def rebuilt(value: Abstract, parts: Iterable[Any]) -> Abstract:
         case RepeatedText():
             return RepeatedText(value.text, lane(*given))
         case Char():
-            return replace(value, number=lane(*given))
+            return Char(lane(*given), value.decimal)
         case Chars():
             return Chars(given)
         case Written():
