@@ -494,7 +494,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("a minimum gives the wrong operand", "Wanted._ops", "[holds, *params]", "[holds, *params[::-1]]"),
          tests="targets/numpy/test_library.py"),
     *_of("NumPy engine", "functions/lanes.py",
-         ("round() rounds halves up", "round_int", "return to_int(np.rint(a))", "return to_int(np.floor(a + 0.5))"),
+         ("round() rounds halves up", "round_int", "np.rint(a)", "np.floor(a + 0.5)"),
          ("a negative index is not wrapped", "gather",
           "wrapped = np.where(np.less(index, 0), np.add(index, size), index)", "wrapped = index"),
          ("ties of round(x, n) ignore the error of the product", "round_digits",

@@ -111,21 +111,6 @@ def _kept_loop(loop: Loop, needed: set[Value]) -> Loop | None:
     return join_parts(loop, [loop.params[k] for k in chosen], [loop.inits[k] for k in chosen], new, results)
 
 
-def last_uses(uses: Sequence[Sequence[Value]], roots: Iterable[Value]) -> list[list[Value]]:
-    """For each step, given by the values that it uses, those computed values that no later step and no root uses."""
-    seen: set[Value] = set(roots)
-    dying: list[list[Value]] = []
-    for values in reversed(uses):
-        ending: list[Value] = []
-        for value in values:
-            if isinstance(value, Op) and value not in seen:
-                seen.add(value)
-                ending.append(value)
-        dying.append(ending)
-    dying.reverse()
-    return dying
-
-
 def outer_values(items: Sequence[Item], roots: Sequence[Value]) -> list[Value]:
     """What a list and `roots` use and the list does not define, literals left out, in the order of the first use."""
     used: dict[Value, None] = {}

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 from pyflat.errors import refuse
 from pyflat.frontend.roles import compared_with_strings
 from pyflat.frontend.uncompiled import in_python, python_of
-from pyflat.ir.shape import NOT_GIVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +91,15 @@ class BoundArguments(NamedTuple):
     arguments: dict[str, Any]
     fixed: frozenset[str]
     fixed_extra: int = 0
+
+
+class NotGiven:
+    """The type of what stands for an argument that a call leaves to its default."""
+
+    __slots__ = ()
+
+
+NOT_GIVEN = NotGiven()
 
 
 class Parameters:

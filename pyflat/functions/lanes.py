@@ -23,15 +23,12 @@ from pyflat.functions.records import RECORDS
 Lanes = Any
 """An array or scalar of bool_, int64 or float64."""
 
-_INT32_MAX = 2**31 - 1
-
-
 # --- integers and choice
 
 
 def ipow(base: Lanes, exponent: Lanes) -> Lanes:
     """Python's `base ** exponent` of int64 with an exponent >= 0, modulo 2**64."""
-    return np.power(np.asarray(base, dtype=np.int64), np.maximum(exponent, np.int64(0)))
+    return np.power(np.asarray(base, np.int64), np.maximum(exponent, np.int64(0)))
 
 
 def gather(table: Sequence[Any] | np.ndarray, index: Lanes) -> Lanes:
@@ -57,17 +54,17 @@ def to_int(a: Lanes) -> Lanes:
 
 def floor_int(a: Lanes) -> Lanes:
     """`math.floor(a)` of float64 as int64."""
-    return to_int(np.floor(a))
+    return np.asarray(np.floor(a)).astype(np.int64)[()]
 
 
 def ceil_int(a: Lanes) -> Lanes:
     """`math.ceil(a)` of float64 as int64."""
-    return to_int(np.ceil(a))
+    return np.asarray(np.ceil(a)).astype(np.int64)[()]
 
 
 def round_int(a: Lanes) -> Lanes:
     """`round(a)` of float64 as int64, ties to even."""
-    return to_int(np.rint(a))
+    return np.asarray(np.rint(a)).astype(np.int64)[()]
 
 
 # --- floats, exact
@@ -75,7 +72,7 @@ def round_int(a: Lanes) -> Lanes:
 
 def ldexp(a: Lanes, exponent: Lanes) -> Lanes:
     """`math.ldexp(a, exponent)` of float64 and int64; infinite where Python raises OverflowError."""
-    return np.ldexp(a, np.clip(exponent, -_INT32_MAX, _INT32_MAX).astype(np.int32))
+    return np.ldexp(a, np.clip(exponent, -(2**31) + 1, 2**31 - 1).astype(np.int32))
 
 
 def ufunc(*operands: Lanes, loop: str, part: str, ufunc: str) -> Lanes:
@@ -86,8 +83,7 @@ def ufunc(*operands: Lanes, loop: str, part: str, ufunc: str) -> Lanes:
 
 def exponent(a: Lanes) -> Lanes:
     """frexp's exponent of float64 as int64; of 0, nan and infinities any number."""
-    power: Any = np.frexp(a)[1]
-    return power.astype(np.int64)
+    return np.asarray(np.frexp(a)[1]).astype(np.int64)[()]
 
 
 TENS = np.array([float(10**k) for k in range(23)])

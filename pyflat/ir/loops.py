@@ -35,23 +35,10 @@ import itertools
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 
-from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
+from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import INT
 
 # --- control-flow lists as values: how control leaves them, what they define and use
-
-def last_block(items: Sequence[Item]) -> Block:
-    last = items[-1]
-    assert isinstance(last, Block)
-    return last
-
-
-def exits(items: Sequence[Item], label: Label) -> Iterator[Exit]:
-    """The exits to `label`, in the order of the text."""
-    for item in walk(list(items)):
-        if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is label:
-            yield item.end
-
 
 def same_value(a: Value, b: Value) -> bool:
     """One value, or literals with the same bits."""

@@ -449,12 +449,3 @@ def make_record(cls: type, names: Sequence[str], items: Sequence[Any]) -> Any:
     for name, item in zip(names, items, strict=True):
         object.__setattr__(made, name, item)
     return made
-
-
-class NotGiven:
-    """The type of what stands for an argument that a call leaves to its default."""
-
-    __slots__ = ()
-
-
-NOT_GIVEN = NotGiven()

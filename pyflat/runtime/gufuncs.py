@@ -32,16 +32,16 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
-from pyflat.runtime.settings import Options, Settings
+from pyflat.runtime.settings import Options
 from pyflat.runtime.shown_warnings import warnings_are_wanted
 from pyflat.runtime.signatures import Signature, parsed
+from pyflat.runtime.ufuncs import Loops, Origin
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import SourceKernel
     from pyflat.runtime.interfaces import Planned
     from pyflat.targets.numba.outer_loop import Operand, OuterLoop
-    from pyflat.targets.numba.strided_loop import StridedLoop
 
 _CLASSES = {type(np.dtype(t)): np.dtype(t) for t in "?bBhHiIlLqQfd"}
 _PYTHON_CLASSES = {"_PyLongDType": np.dtype(np.int64), "_PyFloatDType": np.dtype(np.float64)}
@@ -81,34 +81,17 @@ def make_gufunc(twin: Planned, caller: Caller, options: Options) -> MadeGufunc:
     except FlattenError as refusal:  # which may be of these dtypes only
         if refusal.code in ("flatten/effect", "flatten/result-kind"):
             raise
-    source = Origin(loops, twin.original, twin.settings, options)
+    source = Origin(loops, twin.original, twin.settings, None, options)
     counts = len(loops.inputs), len(loops.outputs)
     made = interface.new_ufunc(name, twin.__doc__ or "", *counts, source, options.signature)
     loops.serve(made)
     return MadeGufunc(made, options, loops)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Origin:
-    """What a generalised ufunc keeps alive, and is made of."""
-
-    loops: _Loops
-    original: Callable[..., Any]
-    settings: Settings
-    options: Options
-
-
-def origin(ufunc: np.ufunc) -> Origin | None:
-    """What a generalised ufunc was made of; None for those that are no twin's."""
-    found = interface.kept(ufunc)
-    return found if isinstance(found, Origin) else None
-
-
-class _Loops:
-    """The loops of a generalised ufunc, made when they are needed first. It must not hold the ufunc, which holds it."""
-
+class _Loops(Loops[_Key, "_Loop"]):
     def __init__(self, caller: Caller, name: str, signature: Signature, options: Options):
-        self.caller, self.name, self.signature, self.options = caller, name, signature, options
+        super().__init__(caller, name, options)
+        self.signature = signature
         self.inputs, self.outputs = signature
         parameters = caller.parameters
         bound = {*parameters.names[:len(parameters.prefix)], *parameters.preset}
@@ -116,11 +99,6 @@ class _Loops:
         self.fixed = {n: p.default for n, p in kinds.items() if n in options.static and p.default is not p.empty}
         self.operands = self._operands([n for n in kinds if n not in bound and n not in self.fixed])
         self.writes = len(self.operands) > len(self.inputs)
-        self.made: dict[_Key, _Loop] = {}
-        self._added: list[_Key] = []
-        self._tables: list[object] = []
-        self._promote = interface.guarded(self.promote)
-        self._promoter: StridedLoop | None = None
 
     def _operands(self, names: list[str]) -> list[str]:
         kinds = self.caller.parameters.signature.parameters
@@ -139,15 +117,8 @@ class _Loops:
     def core(self, number: int) -> tuple[str, ...]:
         return (*self.inputs, *self.outputs)[number]
 
-    def fresh(self) -> bool:
-        return all(loop.version.kernel.guards.stale() is None for loop in tuple(self.made.values()))
-
-    def find(self, key: _Key) -> _Loop:
-        """The loop for inputs of these dtypes. Raises FlattenError."""
-        with flattening:
-            if key not in self.made:
-                self.made[key] = _Loop(self, key)
-            return self.made[key]
+    def make(self, key: _Key) -> _Loop:
+        return _Loop(self, key)
 
     def call(self, ufunc: np.ufunc, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Any:
         given = self.caller.parameters.signature.bind_partial(*self.caller.parameters.prefix, *args, **kwargs).arguments
@@ -186,25 +157,7 @@ class _Loops:
         cores, results = ([[named.get(own, own) for own in core] for core in part] for part in self.signature)
         return xarray.over_dimensions(ufunc, given, cores, results, dtypes)
 
-    def serve(self, ufunc: np.ufunc) -> None:
-        """Give the ufunc the loops that exist, and the promoter for all others."""
-        from pyflat.targets.numba.strided_loop import promoter
-
-        for key in tuple(self.made):
-            self._add(ufunc, key)
-        self._promoter = promoter(interface.location(self._promote))
-        interface.add_promoter(ufunc, self._promoter.address)
-
-    def _add(self, ufunc: np.ufunc, key: _Key) -> None:
-        if key in self._added:
-            return
-        loop = self.made[key]
-        interface.add_loop(ufunc, interface.Loop(loop.address, key, loop.dtypes))
-        self._added.append(key)
-        self._tables.append(interface.list_types(ufunc, [(*k, *self.made[k].dtypes) for k in self._added]))
-
     def promote(self, ufunc_at: int, dtypes_at: int, signature_at: int, new_at: int) -> None:
-        """Which dtypes the loop for some others has. TypeError where there is none."""
         ufunc = ctypes.cast(ufunc_at, ctypes.py_object).value
         count = len(self.inputs)
         given, asked = (interface.dtype_classes(at, ufunc.nargs) for at in (dtypes_at, signature_at))
@@ -215,7 +168,7 @@ class _Loops:
                 gives = ", ".join(dtype.name for dtype in loop.dtypes)
                 raise TypeError(f"ufunc {self.name!r} gives {gives} for these operands")
         with flattening:
-            self._add(ufunc, key)
+            self.add(ufunc, key)
         interface.give_dtypes(new_at, [*key, *loop.dtypes])
 
     def _dtype(self, found: Any, operand: int) -> np.dtype[Any]:
@@ -241,7 +194,7 @@ class _Loop:
             self.version = self._version(examples)
             self.dtypes = list(self._returned(self.version.kernel.result, examples))
         self._require_roles(self.version.kernel)
-        self.all = (*key, *self.dtypes)
+        self.inputs, self.all = key, (*key, *self.dtypes)
         self._callback = interface.guarded(self.run)
         self._outer: dict[Any, OuterLoop] = {}
         from pyflat.targets.numba.strided_loop import strided_loop
@@ -251,6 +204,10 @@ class _Loop:
     @property
     def address(self) -> int:
         return self._strided.address
+
+    @property
+    def guards(self) -> Any:
+        return self.version.kernel.guards
 
     def _version(self, examples: Mapping[str, Any]) -> Any:
         return self.kernels.version(self._bound(examples), self.options)

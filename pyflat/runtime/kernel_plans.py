@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import InternalError
-from pyflat.frontend.callables import owner_of
+from pyflat.frontend.callables import NOT_GIVEN, owner_of
 from pyflat.ir.kernel_results import (
     ArrayResult,
     ChoiceResult,
@@ -27,7 +27,6 @@ from pyflat.ir.kernel_results import (
     TextResult,
     names,
 )
-from pyflat.ir.shape import NOT_GIVEN
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version
 from pyflat.runtime.plan_conditions import MISS, OURS, Conditions

@@ -96,11 +96,9 @@ def pickle_ufuncs() -> None:
 
 def reduced_ufunc(ufunc: np.ufunc) -> Any:
     """What pickle stores of a ufunc: of a twin's the twin, of others what NumPy stores."""
-    from pyflat.runtime import gufuncs, ufuncs
+    from pyflat.runtime import ufuncs
     from pyflat.runtime.registry import cached
 
-    if (general := gufuncs.origin(ufunc)) is not None:
-        return rebuilt, (cached(general.original, general.settings), None, general.options)
     found = ufuncs.origin(ufunc)
     if found is None:
         return ufunc.__name__

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from pyflat.ir.shape import NotGiven, record_of
+from pyflat.frontend.callables import NotGiven
+from pyflat.ir.shape import record_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime.arguments import is_plain_dataclass
 from pyflat.runtime.settings import Options

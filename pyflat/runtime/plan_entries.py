@@ -9,10 +9,9 @@ from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from pyflat.frontend.callables import Parameters
+from pyflat.frontend.callables import NOT_GIVEN, Parameters
 from pyflat.frontend.notices import PLAN_FILE
 from pyflat.functions import ways
-from pyflat.ir.shape import NOT_GIVEN
 from pyflat.runtime.plan_conditions import MARK, MISS, OURS
 from pyflat.targets import threads
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyflat.frontend.callables import owner_of
+from pyflat.frontend.callables import NotGiven, owner_of
 from pyflat.frontend.state.guards import Guards
-from pyflat.ir.shape import Labels, Leaf, Maybe, NotGiven, Shape
+from pyflat.ir.shape import Labels, Leaf, Maybe, Shape
 from pyflat.ir.shape import leaves as leaves_of
 from pyflat.ir.types import Kind
 from pyflat.runtime.plan_arguments import PYTHON

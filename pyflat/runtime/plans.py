@@ -26,9 +26,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pyflat.frontend.callables import Parameters
+from pyflat.frontend.callables import NOT_GIVEN, Parameters
 from pyflat.functions import ways
-from pyflat.ir.shape import NOT_GIVEN
 
 if TYPE_CHECKING:
     from pyflat.runtime.compiled import Built

@@ -23,9 +23,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -111,10 +112,11 @@ def _made_loops(twin: Planned, caller: Caller, shapes: dict[str, Shape], options
 class Origin:
     """What a ufunc keeps alive, and is made of."""
 
-    loops: _Loops
+    loops: Loops[Any, Any]
     original: Callable[..., Any]
     settings: Settings
-    shapes: dict[str, Shape]
+    shapes: dict[str, Shape] | None
+    """None of a generalised ufunc."""
     options: Options
 
 
@@ -137,27 +139,51 @@ class MadeUfunc:
         return options == self.options and self._loops.disabled == _disabled() and self._loops.fresh()
 
 
-class _Loops:
+class Loop(Protocol):
+    """A loop of a ufunc for operands of some dtypes."""
+
+    inputs: Sequence[np.dtype[Any]]
+    dtypes: Sequence[np.dtype[Any]]
+    """Of its results."""
+
+    @property
+    def address(self) -> int: ...
+    @property
+    def guards(self) -> Any: ...
+
+
+K = TypeVar("K")
+L = TypeVar("L", bound=Loop)
+
+
+class Loops(ABC, Generic[K, L]):
     """The loops of a ufunc, made when they are needed first. It must not hold the ufunc, which holds it."""
 
-    def __init__(self, caller: Caller, name: str, shapes: dict[str, Shape], operands: list[str], options: Options):
-        self.caller, self.name, self.shapes, self.operands, self.options = caller, name, shapes, operands, options
-        self.disabled = _disabled()
-        self.made: dict[_Key, MadeLoop] = {}
-        self.added: set[_Key] = set()
+    def __init__(self, caller: Caller, name: str, options: Options):
+        self.caller, self.name, self.options = caller, name, options
+        self.made: dict[K, L] = {}
+        self.added: set[K] = set()
         self._signatures: list[tuple[np.dtype[Any], ...]] = []
         self._tables: list[object] = []
         self._promote = interface.guarded(self.promote)
         self._promoter: StridedLoop | None = None
 
-    def fresh(self) -> bool:
-        return all(loop.built.guards.stale() is None for loop in tuple(self.made.values()))
+    @abstractmethod
+    def make(self, key: K) -> L:
+        """The loop for operands of these kinds or dtypes. Raises FlattenError."""
 
-    def find(self, key: _Key) -> MadeLoop:
-        """The loop for operands of these kinds and float format. Raises FlattenError."""
+    @abstractmethod
+    def promote(self, ufunc_at: int, dtypes_at: int, signature_at: int, new_at: int) -> None:
+        """Which dtypes the loop for some others has. TypeError where there is none."""
+
+    def fresh(self) -> bool:
+        return all(loop.guards.stale() is None for loop in tuple(self.made.values()))
+
+    def find(self, key: K) -> L:
+        """The loop for operands of these kinds or dtypes. Raises FlattenError."""
         with flattening:
             if key not in self.made:
-                self.made[key] = MadeLoop(self, *key)
+                self.made[key] = self.make(key)
             return self.made[key]
 
     def serve(self, ufunc: np.ufunc) -> None:
@@ -165,11 +191,11 @@ class _Loops:
         from pyflat.targets.numba.strided_loop import promoter
 
         for key in tuple(self.made):
-            self._add(ufunc, key)
+            self.add(ufunc, key)
         self._promoter = promoter(interface.location(self._promote))
         interface.add_promoter(ufunc, self._promoter.address)
 
-    def _add(self, ufunc: np.ufunc, key: _Key) -> None:
+    def add(self, ufunc: np.ufunc, key: K) -> None:
         loop = self.made[key]
         signature = (*loop.inputs, *loop.dtypes)
         if key not in self.added and signature not in self._signatures:  # without floats there is one loop for both
@@ -178,8 +204,16 @@ class _Loops:
             self._tables.append(interface.list_types(ufunc, self._signatures))
         self.added.add(key)
 
+
+class _Loops(Loops[_Key, "MadeLoop"]):
+    def __init__(self, caller: Caller, name: str, shapes: dict[str, Shape], operands: list[str], options: Options):
+        super().__init__(caller, name, options)
+        self.shapes, self.operands, self.disabled = shapes, operands, _disabled()
+
+    def make(self, key: _Key) -> MadeLoop:
+        return MadeLoop(self, *key)
+
     def promote(self, ufunc_at: int, dtypes_at: int, signature_at: int, new_at: int) -> None:
-        """Which dtypes the loop for some others has. TypeError where there is none."""
         ufunc = ctypes.cast(ufunc_at, ctypes.py_object).value
         count, size = len(self.operands), ufunc.nargs
         given, signature = interface.dtype_classes(dtypes_at, size), interface.dtype_classes(signature_at, size)
@@ -198,7 +232,7 @@ class _Loops:
         if len(loop.outputs) != ufunc.nout:
             raise TypeError(f"ufunc {self.name!r} has {ufunc.nout} results, and {len(loop.outputs)} for these operands")
         with flattening:
-            self._add(ufunc, key)
+            self.add(ufunc, key)
         interface.give_dtypes(new_at, [*loop.inputs, *loop.dtypes])
 
     def _formats(self, asked: Sequence[Any], kinds: Sequence[Kind]) -> tuple[FloatFormat, ...]:
@@ -281,6 +315,10 @@ class MadeLoop:
     @property
     def address(self) -> int:
         return self._strided_loop.address
+
+    @property
+    def guards(self) -> Any:
+        return self.built.guards
 
     def _compile(self) -> StridedLoop:
         from pyflat.targets.numba.strided_loop import strided_loop

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from pyflat.runtime.arrays import BLANK, Array
 from pyflat.runtime.containers import Call
 from pyflat.runtime.containers.gaps import Column, Mask, merged, run_originals
 from pyflat.runtime.faults import Faults, LaneError, Part
-from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.labels import Codes
+
+if TYPE_CHECKING:
+    from pyflat.runtime.interfaces import Calls
 
 Wrap = Callable[[Any, "Mask | None"], Any]
 """An array of results, or `Codes`, and its missing lanes -> an object of the library."""

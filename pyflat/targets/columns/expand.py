@@ -31,10 +31,6 @@ def whole(rounding: str) -> Rule:
     return rule
 
 
-def trunc(t: Terms, x: Term) -> Term:
-    return t.op("select", t.op("lt", x, 0.0), t.op("ceil", x), t.op("floor", x))
-
-
 def rint(t: Terms, x: Term) -> Term:
     """Half-even, by the rounding of sums: between 2**52 and 2**53 floats are the whole numbers."""
     up, down = t.op("sub", t.op("add", x, WHOLE), WHOLE), t.op("add", t.op("sub", x, WHOLE), WHOLE)

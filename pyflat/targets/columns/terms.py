@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pyflat.backend import FlatFunction, flatten_fold, flatten_function, flatten_optimize
 from pyflat.errors import Span, refuse
@@ -188,9 +188,6 @@ def lookup(terms: Terms, index: Term, table: Sequence[Number]) -> Term:
         return terms.op("select", terms.op("lt", index, middle), part(low, middle), part(middle, high))
 
     return part(0, size)
-
-
-Faults = Literal["null", "error", "mask", "unchecked"]
 
 
 @dataclass(frozen=True, slots=True)

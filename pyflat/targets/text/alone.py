@@ -2,7 +2,8 @@
 the text.
 
 They have the same bits in every lane in which the original returns; elementary functions are CPython's, called lane by
-lane, where `pyflat.functions.lanes` has ufuncs. The class `lanes` below is what is printed, as far as a text needs it.
+lane, where `pyflat.functions.lanes` has ufuncs. What is printed, as far as a text needs it, is the class `lanes` below
+and functions of that module.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ import inspect
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from pyflat.functions import lanes as everywhere
 from pyflat.targets.text.spelling import LANE_FUNCTIONS
 
 IMPORT = "from pyflat.functions import lanes"
+_SHARED = frozenset({"to_float", "to_int", "unsigned", "floor_int", "ceil_int", "round_int", "exponent", "ldexp",
+                     "ipow", "complex_lanes"})
+"""Functions of `pyflat.functions.lanes` that need nothing beside them."""
 _ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))", "round_digits": "round"}
 
 
@@ -45,42 +51,6 @@ class lanes:  # noqa: N801 - the name that texts have for it
         return table[np.clip(np.where(np.less(index, 0), np.add(index, len(table)), index), 0, len(table) - 1)]
 
     @staticmethod
-    def to_float(a: Any) -> Any:
-        return np.asarray(a).astype(np.float64)[()]
-
-    @staticmethod
-    def to_int(a: Any) -> Any:
-        return np.asarray(a).astype(np.int64)[()]
-
-    @staticmethod
-    def unsigned(a: Any) -> Any:
-        return np.asarray(a).astype(np.uint64)[()]
-
-    @staticmethod
-    def floor_int(a: Any) -> Any:
-        return np.asarray(np.floor(a)).astype(np.int64)[()]
-
-    @staticmethod
-    def ceil_int(a: Any) -> Any:
-        return np.asarray(np.ceil(a)).astype(np.int64)[()]
-
-    @staticmethod
-    def round_int(a: Any) -> Any:
-        return np.asarray(np.rint(a)).astype(np.int64)[()]
-
-    @staticmethod
-    def exponent(a: Any) -> Any:
-        return np.asarray(np.frexp(a)[1]).astype(np.int64)[()]
-
-    @staticmethod
-    def ldexp(a: Any, exponent: Any) -> Any:
-        return np.ldexp(a, np.clip(exponent, -(2**31) + 1, 2**31 - 1).astype(np.int32))
-
-    @staticmethod
-    def ipow(base: Any, exponent: Any) -> Any:
-        return np.power(np.asarray(base, np.int64), np.maximum(exponent, np.int64(0)))
-
-    @staticmethod
     def power(x: Any, y: Any) -> Any:
         """`np.power` as for scalars: its exponent 0.5 is a root."""
         return np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))[()]
@@ -99,19 +69,13 @@ class lanes:  # noqa: N801 - the name that texts have for it
         return np.vecdot(*(np.ascontiguousarray(np.stack(part, axis=-1)) for part in parts))
 
     @staticmethod
-    def complex_lanes(real: Any, imag: Any) -> Any:
-        made = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.complex128)
-        made.real, made.imag = real, imag
-        return made[()]
-
-    @staticmethod
     def array_lanes(extent: Any, *elements: Any) -> Any:
         """An array in each lane: its axes come last."""
         columns = np.broadcast_arrays(*elements) if elements else [np.empty(0)]
         return np.stack(columns, axis=-1).reshape((columns[0].shape if elements else ()) + tuple(extent))
 
 
-HERE = frozenset({*vars(lanes), *_ELEMENTARY, *vars(math)})
+HERE = frozenset({*vars(lanes), *_SHARED, *_ELEMENTARY, *vars(math)})
 """What a text need not import."""
 
 
@@ -142,13 +106,17 @@ def _imports(objects: Mapping[str, object]) -> Iterator[str]:
 
 @functools.cache
 def _method(name: str) -> str:
-    text = re.sub(r": Any|\s*-> Any", "", inspect.getsource(vars(lanes)[name].__func__))
-    return text.rstrip("\n")
+    if name not in _SHARED:
+        return re.sub(r": Any|\s*-> Any", "", inspect.getsource(vars(lanes)[name].__func__)).rstrip("\n")
+    text = re.sub(r": (Any|Lanes)|\s*-> (Any|Lanes)", "", inspect.getsource(getattr(everywhere, name)))
+    head, _, rest = text.partition("\n")
+    body = rest.rpartition('"""\n')[2]
+    return textwrap.indent(f"@staticmethod\n{head}\n{body}", "    ").rstrip("\n")
 
 
 def _class(names: list[str]) -> str:
-    own = [name for name in names if name in vars(lanes)]
-    called = [name for name in names if name not in vars(lanes)]
+    own = [name for name in names if name in vars(lanes) or name in _SHARED]
+    called = [name for name in names if name not in own]
     lines = ["class lanes:", f'    """{lanes.__doc__}"""']
     for name in (["each"] if called else []) + own:
         lines += ["", _method(name)]

@@ -12,13 +12,14 @@ from typing import Any, Literal
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
+from pyflat.frontend.callables import NOT_GIVEN
 from pyflat.functions import libm
 from pyflat.functions.locks import translating
 from pyflat.ir.kernel_results import Outcome, names
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
 from pyflat.ir.nodes import Op
-from pyflat.ir.shape import NOT_GIVEN, Fixed, Leaf
+from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed

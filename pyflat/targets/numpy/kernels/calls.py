@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
+from pyflat.frontend.callables import NOT_GIVEN
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, overlaps_itself
-from pyflat.ir.shape import NOT_GIVEN, Fixed, Leaf
+from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import INT
 
 MOST_SAVED = 1 << 17
