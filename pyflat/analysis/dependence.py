@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pyflat.ir.lists import definitions
-from pyflat.ir.loops import Counted, recognise_counted
+from pyflat.ir.loops import Counted, definitions, recognise_counted
 from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, child_lists
 from pyflat.ir.types import INT
 

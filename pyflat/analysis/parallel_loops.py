@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pyflat.analysis.dependence import Surroundings, UndecidedError, meeting
 from pyflat.analysis.varying import Nest, varying_in
 from pyflat.ir.faults import can_fault
-from pyflat.ir.lists import definitions
-from pyflat.ir.loops import Counted, all_ops, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, recognise_counted
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import INT, MEMORY

@@ -9,7 +9,6 @@
 docs/how-to/backend.md is the whole story.
 """
 
-from pyflat.backend.fast_math import FastMath
 from pyflat.backend.flat import FlatFunction, Node
 from pyflat.backend.flatten import flatten_function
 from pyflat.backend.graph import FlatGraph, graph
@@ -17,7 +16,7 @@ from pyflat.backend.pack import PackedFunction, flatten_pack
 from pyflat.backend.preamble import Preshader, preshader
 from pyflat.backend.registered import target
 from pyflat.backend.residuals import Residual, fold_residuals
-from pyflat.backend.steps import flatten_fold, flatten_fuse, flatten_optimize
+from pyflat.backend.steps import FastMath, flatten_fold, flatten_fuse, flatten_optimize
 from pyflat.errors import FlattenError
 from pyflat.ir.opaque_calls import Call
 

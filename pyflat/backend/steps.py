@@ -2,20 +2,64 @@
 
     flatten_function -> flatten_fold -> flatten_optimize -> flatten_fuse -> (flatten_pack) -> the backend
 
-A step changes no value unless `fast_math` says so: without it the results are the same in every lane and bit (any nan
+A step changes no value unless `steps` says so: without it the results are the same in every lane and bit (any nan
 is as good as any other). Running a step twice changes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
 
-from pyflat.backend.fast_math import FastMath, fast_math_of
 from pyflat.backend.flat import FlatFunction
 from pyflat.ir.nodes import Const, Op
 from pyflat.ir.opaque_calls import OpaqueCalls, flat_values
 from pyflat.ir.recursion import with_room
 from pyflat.passes import pipelines
+
+# --- what a backend may change in the last digits and at the edges: off by default, each part by itself
+
+Contract = Literal[False, "mad", "fma"]
+
+
+@dataclass(frozen=True, slots=True)
+class FastMath:
+    """Parts of fast math, all off. `FastMath.all()` has them on.
+
+    finite           no operand and no result is nan or infinite
+    no_signed_zeros  -0.0 is as good as 0.0
+    reassoc          sums and products in another order, common factors taken out, dot products
+    reciprocal       quotients as products with reciprocals, which are shared
+    contract         x*y + z is one operation: "mad", rounded as the backend has it, or "fma", rounded once
+    approx           powers and roots by other operations: x**3 is x*x*x
+    """
+
+    finite: bool = False
+    no_signed_zeros: bool = False
+    reassoc: bool = False
+    reciprocal: bool = False
+    contract: Contract = False
+    approx: bool = False
+
+    @classmethod
+    def all(cls, contract: Contract = "mad") -> FastMath:
+        return cls(True, True, True, True, contract, True)
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The names of the parts that are on."""
+        return frozenset(f.name for f in fields(self) if getattr(self, f.name))
+
+
+EXACT = FastMath()
+
+
+def fast_math_of(given: FastMath | bool) -> FastMath:
+    """True: all parts; False: none."""
+    if isinstance(given, FastMath):
+        return given
+    return FastMath.all() if given else EXACT
 
 
 @with_room
@@ -37,7 +81,7 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
 @with_room
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
     """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
-    products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math` also the algebra of real
+    products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `steps` also the algebra of real
     numbers, collected sums and products of floats, reciprocals.
 
     Pre: `flat.ok`; `finite` needs faults="drop", because faults are found by looking for nan and infinity (ValueError).

@@ -13,7 +13,7 @@ import click
 
 from pyflat.cli.explain import arguments
 from pyflat.cli.specs import BadSpec, bound, find_function, one_line
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 
 if TYPE_CHECKING:
     import numpy as np

@@ -31,8 +31,7 @@ from pyflat.ir.shape import Labels, Maybe, Ragged, Shape, is_text, rebuild
 from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import Built, fast_passes, flatten, specialised
-from pyflat.runtime.faults import LaneError, lane_index
-from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.faults import Float32Lanes, LaneError, lane_index
 from pyflat.runtime.labels import with_open_tables, without_unread
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options

@@ -20,7 +20,7 @@ from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import Options
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

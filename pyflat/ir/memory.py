@@ -46,9 +46,32 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import array_lanes, narrow_functions, uint64_lanes
-from pyflat.functions.records import Adds
-from pyflat.ir.primitive import Primitive
+from pyflat.functions.records import Accuracy, Adds, Outside
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
+
+# --- a row of the operation table (`ir.ops` says what its columns mean)
+
+_ONE = Adds(1)
+Signature = tuple[tuple[Kind, ...], Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    name: str
+    signatures: tuple[Signature, ...]
+    python: Callable[..., Any]
+    faults: tuple[Outside, ...] | str = ""
+    accuracy: Accuracy = Accuracy.EXACT
+    operator: str = ""
+    native: tuple[tuple[Kind, ...], ...] = ()
+    cost: Adds = _ONE
+
+    def result_kind(self, kinds: tuple[Kind, ...]) -> Kind | None:
+        for operands, result in self.signatures:
+            if operands == kinds:
+                return result
+        return None
+
 
 MAX_RANK = 8
 WRAPPING = ("u_add", "u_sub", "u_mul")

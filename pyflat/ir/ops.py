@@ -34,9 +34,8 @@ from pyflat.functions import external_ufuncs
 from pyflat.functions.records import RECORDS, Adds, MathFunction, Vector, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
-from pyflat.ir.memory import MEMORY_OPERATIONS
-from pyflat.ir.primitive import Primitive as Primitive  # noqa: PLC0414 - read from here, too
-from pyflat.ir.primitive import Signature
+from pyflat.ir.memory import MEMORY_OPERATIONS, Signature
+from pyflat.ir.memory import Primitive as Primitive  # noqa: PLC0414 - read from here, too
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID
 
 PRIMITIVES: dict[str, Primitive] = {}

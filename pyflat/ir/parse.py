@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.ir.formats import F4, F8, FORMATS
-from pyflat.ir.lists import same_value
-from pyflat.ir.loops import recognise_counted
+from pyflat.ir.loops import recognise_counted, same_value
 from pyflat.ir.nodes import (
     FAULT,
     Block,

@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections import Counter
 
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.lists import uses
-from pyflat.ir.loops import all_ops
+from pyflat.ir.loops import all_ops, uses
 from pyflat.ir.nodes import Block, Function, Op, Value
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.errors import InternalError, refuse
+from pyflat.frontend.callables import Callee, Parameters
 from pyflat.functions.stacking import DATES, date_lanes
 from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import (
@@ -31,7 +32,9 @@ from pyflat.ir.shape import (
 )
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, Kind, kind_of
 from pyflat.runtime.arguments import SCALARS, ClassifiedCall
+from pyflat.runtime.faults import Part
 from pyflat.runtime.labels import PLAIN, Codes, Form, as_labels, of_codes, with_none
+from pyflat.runtime.settings import Options
 from pyflat.targets.operands import Operand, Spread, as_signed, beyond_int64, operand
 
 MAX_AXES = 32
@@ -327,3 +330,19 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None, out: An
     if lanes.scalars:
         return spread[0] if lanes.scalars == "numpy" else spread[0].item()
     return lanes.shaped(spread)
+
+
+# --- what the parts of one call share: the function, its arguments, the options in force, the lanes, and `out=`
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """One call of a twin."""
+
+    callee: Callee
+    parameters: Parameters
+    call: ClassifiedCall
+    lanes: Lanes
+    options: Options
+    out: Any = None
+    part: Part | None = None
+    """Of which larger call this one is a part."""

@@ -1,7 +1,7 @@
 """Audit: for a share of the lanes of each call, drawn at random, the original says whether the twin is right.
 
 Lanes that the original has run anyway are not drawn. float32 lanes are compared with what defines them, the interpreter
-(`float32_reference`). Of a kernel a share of the calls runs on copies of the arrays, by both (`kernel_outcomes`).
+(`faults`). Of a kernel a share of the calls runs on copies of the arrays, by both (`kernel_outcomes`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ import numpy.typing as npt
 from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import Shape, leaves, rebuild
 from pyflat.runtime import kernel_outcomes
-from pyflat.runtime.arrays import Array
-from pyflat.runtime.context import CallContext
-from pyflat.runtime.faults import Row, lane_index
-from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.arrays import Array, CallContext
+from pyflat.runtime.faults import Float32Lanes, Row, lane_index
 from pyflat.runtime.labels import with_open_tables, without_unread
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options

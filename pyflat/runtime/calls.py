@@ -32,12 +32,10 @@ from pyflat.ir.shape import (
 from pyflat.ir.types import FLOAT
 from pyflat.runtime import containers, option_effects
 from pyflat.runtime.arguments import ClassifiedCall, classify
-from pyflat.runtime.arrays import Array, blank, collect, prepare
+from pyflat.runtime.arrays import Array, CallContext, blank, collect, prepare
 from pyflat.runtime.compiled import Built, Compilations, Ran
-from pyflat.runtime.context import CallContext
 from pyflat.runtime.examples import with_stand_ins
-from pyflat.runtime.faults import Faults, Part
-from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.faults import Faults, Float32Lanes, Part
 from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_grouped
 from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.labels import made_ranges, none_leaves, with_open_tables

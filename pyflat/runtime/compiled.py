@@ -32,11 +32,10 @@ from pyflat.frontend.notices import warn_of_an_untested_python
 from pyflat.functions import locks, ways
 from pyflat.functions.originals import keep_own, replaced_builtin
 from pyflat.ir.formats import F4
-from pyflat.ir.garbage import no_full_collections
-from pyflat.ir.recursion import room_to_recurse
+from pyflat.ir.recursion import no_full_collections, room_to_recurse
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
-from pyflat.runtime.bad_arguments import as_argument_error
-from pyflat.runtime.float32_reference import Float32Reference
+from pyflat.runtime.arguments import as_argument_error
+from pyflat.runtime.faults import Float32Reference
 from pyflat.targets import target as targets
 from pyflat.targets import threads
 from pyflat.targets.target import Engine, Request, Target

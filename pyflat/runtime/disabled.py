@@ -17,8 +17,7 @@ from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import COMPLEX, REAL_OR_COMPLEX, Fixed, Labels, Leaf, Maybe, Record, Shape, leaves, record_of
 from pyflat.ir.types import FLOAT, join_kinds
 from pyflat.runtime.arguments import SCALARS
-from pyflat.runtime.arrays import Array, blank, collect
-from pyflat.runtime.context import CallContext
+from pyflat.runtime.arrays import Array, CallContext, blank, collect
 from pyflat.runtime.faults import Faults, LaneError
 from pyflat.runtime.labels import none_leaves
 from pyflat.runtime.outputs import with_destinations

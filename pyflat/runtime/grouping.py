@@ -47,9 +47,8 @@ from pyflat.ir.shape import (
 )
 from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
 from pyflat.runtime.arguments import ClassifiedCall
-from pyflat.runtime.arrays import Array, Lanes, broadcast, prepare
+from pyflat.runtime.arrays import Array, CallContext, Lanes, broadcast, prepare
 from pyflat.runtime.compiled import Built, Ran, static_key
-from pyflat.runtime.context import CallContext
 from pyflat.runtime.disabled import run_originals
 from pyflat.runtime.faults import Part, lane_index
 from pyflat.runtime.outputs import arrays_in, with_destinations
@@ -324,7 +323,7 @@ class _Part:
 
 
 class _Float32Groups:
-    """What lanes of a call in float32 give (`pyflat.runtime.float32_reference`): each by the twin of its group."""
+    """What lanes of a call in float32 give (`pyflat.runtime.faults`): each by the twin of its group."""
 
     def __init__(
         self, whole: ClassifiedCall, found: list[Column], groups: list[_Group], builts: list[Built], joined: Shape

@@ -9,10 +9,9 @@ if TYPE_CHECKING:
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.ir.shape import Shape
     from pyflat.runtime.arguments import ClassifiedCall
+    from pyflat.runtime.arrays import CallContext
     from pyflat.runtime.compiled import Compilations, Ran
-    from pyflat.runtime.context import CallContext
-    from pyflat.runtime.faults import Part
-    from pyflat.runtime.float32_reference import Float32Lanes
+    from pyflat.runtime.faults import Float32Lanes, Part
     from pyflat.runtime.kernels import Kernels
     from pyflat.runtime.settings import Options, Settings
     from pyflat.runtime.stats import Stats

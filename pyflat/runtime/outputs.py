@@ -21,8 +21,7 @@ from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, is_text, leaves, written_record
 from pyflat.ir.types import kind_of
-from pyflat.runtime.arrays import Array
-from pyflat.runtime.context import CallContext
+from pyflat.runtime.arrays import Array, CallContext
 from pyflat.runtime.labels import dtype_of
 
 

@@ -18,7 +18,7 @@ from pyflat.targets import threads
 if TYPE_CHECKING:
     from pyflat.runtime.plan_entries import Entry
     from pyflat.targets.numba.compiled_kernel import KernelEntry
-    from pyflat.targets.numba.packed import Blocks
+    from pyflat.targets.numba.layouts import Blocks
 
 WALKED = 4_000
 """Lanes from which on it is worth looking at how arrays lie, which takes a tenth of a microsecond, and two where NumPy

@@ -1,7 +1,7 @@
 """Replay: lanes that the engine suspects are run through the original, which settles what they are.
 
 Detection may be conservative: a suspect lane in which the original returns gets the original's value (in float32 the
-value that the lane has there, see `float32_reference`). Where the original raises, `patch` raises the exception of the
+value that the lane has there, see `faults`). Where the original raises, `patch` raises the exception of the
 lowest such lane as it is, with a note that names the lane, and `sort_out` goes on and tells which lanes they are.
 Lanes are run in increasing order.
 """
@@ -40,11 +40,11 @@ from pyflat.ir.shape import (
 )
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.arguments import narrowed
-from pyflat.runtime.arrays import Array
-from pyflat.runtime.context import CallContext
+from pyflat.runtime.arrays import Array, CallContext
 from pyflat.runtime.faults import (
     Cause,
     Faults,
+    Float32Lanes,
     LaneError,
     Row,
     Source,
@@ -54,7 +54,6 @@ from pyflat.runtime.faults import (
     lane_index,
     place_of,
 )
-from pyflat.runtime.float32_reference import Float32Lanes
 from pyflat.runtime.labels import none_leaves
 
 MAX_COUNTED = 10_000

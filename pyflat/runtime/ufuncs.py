@@ -39,14 +39,13 @@ from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape, leaves, written_record
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, Kind, kind_of
 from pyflat.runtime.arguments import ClassifiedCall
-from pyflat.runtime.arrays import Array, Lanes
+from pyflat.runtime.arrays import Array, CallContext, Lanes
 from pyflat.runtime.calls import Caller, require_nan
 from pyflat.runtime.compiled import Built
-from pyflat.runtime.context import CallContext
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 
 if TYPE_CHECKING:
     from pyflat.runtime.interfaces import Planned

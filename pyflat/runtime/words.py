@@ -23,11 +23,9 @@ from pyflat.frontend.callables import Parameters
 from pyflat.ir.shape import MAX_WORDS, OTHER_WORD, Labels, Leaf, UnknownWordsError
 from pyflat.ir.types import BOOL
 from pyflat.runtime.arguments import ClassifiedCall, Coded
-from pyflat.runtime.arrays import Array, prepare
+from pyflat.runtime.arrays import Array, CallContext, prepare
 from pyflat.runtime.compiled import Built
-from pyflat.runtime.context import CallContext
-from pyflat.runtime.faults import Part
-from pyflat.runtime.float32_reference import Float32Lanes
+from pyflat.runtime.faults import Float32Lanes, Part
 from pyflat.runtime.grouping import parameter_at
 from pyflat.runtime.outputs import arrays_in
 from pyflat.runtime.settings import Options

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from pyflat.backend import FlatFunction
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 from pyflat.targets.xp import ArrayTwin, Extra, Faults, compiled
 from pyflat.targets.xp import function as function_over
 

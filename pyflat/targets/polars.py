@@ -29,7 +29,7 @@ from pyflat.targets.columns import (
     with_objects,
 )
 from pyflat.targets.columns import expand as x
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 
 if TYPE_CHECKING:
     import polars as pl

@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from pyflat.ir.shape import Shape
     from pyflat.targets.kept import Shelf
 
-
 EngineName = Literal["numpy", "numba", "dataflow", "wgsl"]
 """The built-in targets that run, for type checkers."""
 
@@ -269,7 +268,7 @@ class Target:
 
     def _require(self) -> None:
         """Raises ImportError where a library is missing."""
-        from pyflat.targets.extras import require
+        from pyflat.targets.target import require
 
         for library in self.needs:
             require(library, f'the target "{self.name}"')
@@ -414,3 +413,21 @@ def _registered_engine(compile: Callable[[Any], Any], request: Request) -> Engin
     made: Engine = _loaded("pyflat.backend.engine:registered_engine")(
         compile, request.spec, request.function, request.arguments)
     return made
+
+
+# --- optional libraries: an ImportError that says what needs the library, and which extra of pyflat installs it
+
+EXTRAS = {"jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl", "z3": "prove"}
+"""The library, by the name that is imported -> the extra (pyproject.toml)."""
+
+
+def require(library: str, what: str) -> Any:
+    """Import a library; the module. Raises ImportError where it is not installed."""
+    try:
+        return import_module(library)
+    except ModuleNotFoundError as error:
+        if error.name != library:  # it is there, and lacks something itself
+            raise
+        package = f"'pyflat[{EXTRAS[library]}]'" if library in EXTRAS else library
+        message = f"{what} needs {library}, which is not installed: pip install {package}"
+        raise ImportError(message, name=library) from error

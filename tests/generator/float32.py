@@ -27,8 +27,7 @@ from pyflat.passes.demote_floats import demote_floats
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.passes.pipelines import fast, flatten_ir
 from pyflat.passes.pipelines import run as run_passes
-from pyflat.runtime.faults import LaneError
-from pyflat.runtime.float32_reference import Float32Reference
+from pyflat.runtime.faults import Float32Reference, LaneError
 from pyflat.targets import target as known_targets
 from pyflat.testing import lane_of, same_bits
 from tests.generator.differential import Slow, loaded, time_limit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.ir.garbage import NEVER, no_full_collections
+from pyflat.ir.recursion import NEVER, no_full_collections
 from pyflat.runtime.arguments import classify
 from pyflat.runtime.compiled import flatten
 

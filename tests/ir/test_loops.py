@@ -8,7 +8,7 @@ from pyflat.errors import InternalError
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.edit.cursor import before_node
 from pyflat.ir.edit.editor import editing
-from pyflat.ir.lists import replace_uses
+from pyflat.ir.loops import replace_uses
 from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.ir.parse import ParseError, parse_function
 from pyflat.ir.print import format_function

@@ -19,7 +19,7 @@ from pyflat.ir.validate import validate
 from pyflat.passes import lower_exits, pipelines
 from pyflat.passes.pipelines import FLATTEN, Pipeline, Settled, flatten_ir, run
 from pyflat.passes.record import STRAIGHT, TOTAL, Construct, Pass, constructs_in
-from pyflat.targets.dataflow.prepare import HOIST_LEAVING
+from pyflat.targets.dataflow.engine import HOIST_LEAVING
 from pyflat.targets.numba.costs import VECTOR_MATH
 from tests.passes.structured_programs import StructuredPrograms, difference, lanes, strict
 from tests.passes.test_lower_exits import unrolled

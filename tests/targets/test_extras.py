@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.targets.extras import EXTRAS
+from pyflat.targets.target import EXTRAS
 from tests.runtime import functions as f
 
 

@@ -34,7 +34,7 @@ from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import OptionArguments, resolve, settings
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 
 if TYPE_CHECKING:
     from typing import Unpack

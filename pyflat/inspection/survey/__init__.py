@@ -26,7 +26,7 @@ from pyflat.errors import PACKAGE
 from pyflat.inspection.survey.attempt import Row
 from pyflat.inspection.survey.find import NoPlaceError, Place, find_place
 from pyflat.inspection.survey.worker import ATTEMPTS
-from pyflat.targets.extras import require
+from pyflat.targets.target import require
 
 SCHEMA = 1
 IMPORT_SECONDS = 75.0

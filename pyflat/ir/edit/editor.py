@@ -29,7 +29,7 @@ from pyflat.ir.edit.cfg import Cfg
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.edit.cursor import Cursor, Side, after_node, before_node, end_of
 from pyflat.ir.edit.tree import Tree, blocks_in, taken_by, yielded_to
-from pyflat.ir.lists import definitions, replace_uses, used_outside
+from pyflat.ir.loops import definitions, replace_uses, used_outside
 from pyflat.ir.nodes import Block, End, Exit, Function, Item, Label, Node, Op, child_lists
 from pyflat.ir.types import Kind
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import undefined
-from pyflat.ir.lists import definitions
+from pyflat.ir.loops import definitions
 from pyflat.ir.nodes import FAULT, Block, Const, End, Exit, Function, If, Item, Label, Loop, Node, Param, Region, Value
 
 State = dict[Value, Value]

@@ -7,8 +7,7 @@
     printer  the table, and terms as texts: one expression, or stages of columns
 """
 
-from pyflat.targets.columns.labels import with_objects
-from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage
+from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage, with_objects
 from pyflat.targets.columns.terms import Column, Rules, Term, Terms, flattened, terms_of, tests_of
 
 __all__ = ["Column", "ColumnsEngine", "Printer", "Rules", "Stage", "Term", "Terms", "flattened", "terms_of",

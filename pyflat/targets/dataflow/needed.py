@@ -5,8 +5,7 @@ A dead operation that may raise stays, because Python raises there too. A loop a
 
 from __future__ import annotations
 
-from pyflat.ir.lists import uses
-from pyflat.ir.loops import Counted, LoopParts, recognise_counted, take_apart
+from pyflat.ir.loops import Counted, LoopParts, recognise_counted, take_apart, uses
 from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Value, Yield, walk
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import VOID

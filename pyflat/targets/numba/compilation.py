@@ -16,11 +16,18 @@ from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
 from pyflat.passes.pipelines import run, within
 from pyflat.targets.numba.arms import kept_plans
-from pyflat.targets.numba.compiled_kernel import ENTRY, CompiledKernel, KernelFacts, Pattern
+from pyflat.targets.numba.compiled_kernel import (
+    ENTRY,
+    CompiledKernel,
+    KernelFacts,
+    Pattern,
+    Stored,
+    dtypes_of,
+    intervals_of,
+)
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.jit import Passes, compile_ir, processor
 from pyflat.targets.numba.kernel import MOST_STRAIGHT, Kernel, Shape, arms_waited, choose_shape, refills, write_kernel
-from pyflat.targets.numba.stored_operands import Stored, dtypes_of, intervals_of
 from pyflat.targets.numba.symbols import Symbols
 
 LONG_CHAIN = 100

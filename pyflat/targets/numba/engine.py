@@ -22,20 +22,21 @@ import numpy as np
 from pyflat.functions import ways
 from pyflat.functions.locks import translating
 from pyflat.ir.formats import dtypes
-from pyflat.ir.garbage import no_full_collections
-from pyflat.ir.recursion import room_to_recurse
+from pyflat.ir.recursion import no_full_collections, room_to_recurse
 from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.compiled_kernel import (
     ENTRY,
+    MOST_KERNELS,
     CompiledKernel,
     InnerLoop,
     KernelEntry,
     KernelFacts,
     Pattern,
+    Stored,
     few_lanes,
+    stored_of,
 )
 from pyflat.targets.numba.jit import Processor, load_code, processor
-from pyflat.targets.numba.stored_operands import MOST_KERNELS, Stored, stored_of
 from pyflat.targets.numba.symbols import notes_on, symbols_of
 from pyflat.targets.operands import Operand, Spread
 from pyflat.targets.target import Request
@@ -90,7 +91,7 @@ class NumbaEngine:
     """Of the kernel of the values."""
     dtypes: tuple[np.dtype[Any], ...]
     cost: float = math.inf
-    """Of a register of lanes in that kernel, in adds (`stored_operands`)."""
+    """Of a register of lanes in that kernel, in adds (`compiled_kernel`)."""
     shelf: Shelf | None = None
     """Where machine code is kept for another process."""
     pace: float = math.inf

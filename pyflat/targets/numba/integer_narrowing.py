@@ -10,7 +10,7 @@ An operation on 32-bit lanes takes half a register where floats are float64, and
 float32; a product of 64-bit lanes takes several instructions on most processors. Bits of results do not change: who
 needs 64 bits extends an exact value, and nothing needs more of a low one.
 
-What is exact, intervals say (`loop_intervals`). What is low, the users say: the low bits of + - * << and bitwise
+What is exact, intervals say (`loop_variance`). What is low, the users say: the low bits of + - * << and bitwise
 operations come from the low bits of their operands. Undefined values are 0 on this target. Lanes that do not run hold
 any numbers, in 32 bits others than in 64, and nothing looks at them.
 
@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from enum import IntFlag
 from math import inf
 
+from llvmlite import ir
+
 from pyflat.analysis.intervals import Interval
 from pyflat.functions import ways
 from pyflat.ir.formats import F8, FloatFormat
@@ -33,7 +35,10 @@ from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
 from pyflat.ir.ops import COMPARISONS
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.costs import cost_of
-from pyflat.targets.numba.loop_intervals import intervals_of_ints
+from pyflat.targets.numba.emitter import Emitter, Lane
+from pyflat.targets.numba.jit import processor
+from pyflat.targets.numba.llvm import I32
+from pyflat.targets.numba.loop_variance import intervals_of_ints
 
 LEAST_GAIN = 3.0
 """Adds of a register that narrowing has to save more than, for values that hang together: less is not seen."""
@@ -333,3 +338,28 @@ class _Groups:
 
     def join(self, a: Value, b: Value) -> None:
         self.parents[self.find(a)] = self.find(b)
+
+
+# --- the low 32 bits of whole float32 numbers, of any size, without int64
+#
+# A hash of a lattice point needs no more of it than these. AVX-512 converts half a register of float32 to int64 at a
+# time and takes that apart again: six operations for a register. What is left of a number by the nearest multiple of
+# 2**32 is exact and within int32, where its low bits are those of the number: four.
+
+_LANES = 16
+
+
+def takes_low_bits(emit: Emitter) -> bool:
+    """Whether `low_bits` is for these lanes: registers of AVX-512."""
+    return emit.narrow and emit.width == _LANES and processor().vector_bytes == 64
+
+
+def low_bits(short: Emitter, number: Lane) -> Lane:
+    """The low bits of a whole number as int32; of infinity and nan some int."""
+    emit = number.emit
+    multiple = emit.intrinsic("llvm.rint", number * 2.0**-32)
+    rest = emit.intrinsic("llvm.fma", multiple, emit.lift(-(2.0**32), number.kind), number)
+    # LLVM's own conversion says nothing of 2**31, which gives the right bits by this instruction.
+    name, type_ = "llvm.x86.avx512.mask.cvttps2dq.512", short.types[INT]
+    mask, nearest = ir.Constant(ir.IntType(_LANES), -1), ir.Constant(I32, 4)
+    return Lane(short, INT, emit.llvm(name, type_, rest.value, ir.Constant(type_, None), mask, nearest))

@@ -36,13 +36,12 @@ from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FETCHED, INTERRUPTED, LEFT_EARLY
-from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing
+from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing, low_bits, takes_low_bits
 from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
 from pyflat.targets.numba.ops import emit, emit_unsigned
 from pyflat.targets.numba.sign_choices import SignChoice, sign_choice, signed
-from pyflat.targets.numba.whole_floats import low_bits, takes_low_bits
 
 PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""

@@ -22,7 +22,7 @@ from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Item, Op, Value
 from pyflat.ir.types import BOOL, FLOAT
-from pyflat.targets.numba.loop_intervals import IntervalWalk
+from pyflat.targets.numba.loop_variance import IntervalWalk
 
 Condition = tuple[Value, bool]
 Conditions = dict[Condition, None]

@@ -20,8 +20,8 @@ import numpy as np
 from pyflat.functions import libm
 from pyflat.ir.kernel_results import NumberResult, RecordResult
 from pyflat.targets.numba.jit import compile_ir, processor
+from pyflat.targets.numba.kernels.boxes import Slot
 from pyflat.targets.numba.kernels.engine import NumbaKernel
-from pyflat.targets.numba.kernels.frame import Slot
 
 PART = 512
 """So many calls are done again where one of them meets something."""

@@ -38,7 +38,7 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.targets.kept import Shelf
 from pyflat.targets.numpy import library
 from pyflat.targets.numpy import memory as numpy_memory
-from pyflat.targets.numpy.kept import made_of, of_made
+from pyflat.targets.numpy.library import made_of, of_made
 from pyflat.targets.operands import EntryPoint, Operand, Spread, as_signed, operand
 from pyflat.targets.target import Request
 

@@ -9,7 +9,7 @@
     bitwise_xor(w0i, k0i, r0i)
 
 Every array operation is a call of a ufunc with its result in the last place: a buffer that is free by then, or that of
-an operand used here last, or the caller's array if the value is a result (`buffer_allocation`). Numbers are arrays
+an operand used here last, or the caller's array if the value is a result (`values`). Numbers are arrays
 without axes, which a ufunc takes in half the time of a NumPy scalar. What is the same in all lanes is computed with
 scalars (`t3`), once for a block. Operations that no ufunc computes are expressions, which make arrays of their own.
 
@@ -32,11 +32,10 @@ from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import PRIMITIVES, Accuracy
 from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.extremes import BY
 from pyflat.targets.numpy.library import EXTREMES, UFUNCS, has_vectors, library_function, literal_exponent
 from pyflat.targets.numpy.spelling import spelling
-from pyflat.targets.numpy.values import Names, Values, bits_of
+from pyflat.targets.numpy.values import Names, Place, Slot, Values, bits_of
 
 Style = Literal["bits", "few", "compiled"]
 """How selects and extremes are written: with bits, with putmask for few lanes, or as ufuncs of compiled code where

@@ -9,14 +9,21 @@ lanes never waits for a compiler, nor imports one. Where there is none, all goes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import marshal
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import CodeType
 from typing import Any, Literal
+
+import numpy as np
 
 from pyflat.functions import libm, ways
 from pyflat.functions.records import Accuracy, of_accuracy
-from pyflat.ir.formats import F4, F8, FloatFormat
+from pyflat.ir.formats import F4, F8, FORMATS, FloatFormat
 from pyflat.ir.types import FLOAT
+from pyflat.targets.kept import Made
+from pyflat.targets.numpy.memory import Layout
 
 EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
 """Operations of this target alone (`extremes`)."""
@@ -153,3 +160,53 @@ def _compiler() -> Any:
     from pyflat.targets.numba import single_operations
 
     return single_operations
+
+
+# ---
+# Functions of the NumPy engine for another process: their code, as Python keeps that of modules, and in words the
+# objects that it names.
+
+def made_of(code: CodeType, objects: Mapping[str, Any], block: int) -> Made | None:
+    """What another process needs, None where an object is of this one: compiled code, a call of the user's."""
+    notes = {name: _note(value) for name, value in objects.items()}
+    return None if None in notes.values() else Made({"objects": notes, "block": block}, marshal.dumps(code))
+
+
+def of_made(made: Made) -> tuple[CodeType, dict[str, Any], int]:
+    """The code, its objects, and for how many lanes at a time it is."""
+    objects = {name: _object(*note) for name, note in made.facts["objects"].items()}
+    code: CodeType = marshal.loads(made.code)
+    return code, objects, made.facts["block"]
+
+
+def _note(value: Any) -> list[Any] | None:
+    match value:
+        case Layout():
+            return ["layout", value.slots]
+        case LibraryFunction():
+            opcode, exponent, uniform, _, floats = value.key
+            return ["library", opcode, None if exponent is None else exponent.hex(), uniform, floats.name]
+        case np.ndarray():
+            return ["table", value.dtype.str, base64.b64encode(value.tobytes()).decode()]
+        case np.ufunc():
+            names = [name for name in sorted(libm.NAMES | libm.CALLED) if libm.ufunc(name) is value]
+            return ["ufunc", names[0]] if names else None
+        case [int() as number]:
+            return ["number", number]
+    return None
+
+
+def _object(what: str, *words: Any) -> Any:
+    match what, *words:
+        case "layout", slots:
+            return Layout([tuple(slot) for slot in slots])
+        case "library", opcode, exponent, uniform, floats:
+            power = None if exponent is None else float.fromhex(exponent)
+            return library_function(opcode, power, tuple(uniform), FORMATS[floats])
+        case "table", dtype, text:
+            return np.frombuffer(base64.b64decode(text), dtype).copy()
+        case "ufunc", name:
+            return libm.ufunc(name)
+        case "number", number:
+            return [number]
+    raise ValueError(what)

@@ -31,9 +31,9 @@ from pyflat.ir.loops import LoopParts, all_ops, take_apart
 from pyflat.ir.nodes import Block, Const, Loop, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.numpy.blocks import Check, Program, copy_into, uniform_ops
-from pyflat.targets.numpy.buffer_allocation import Place, Slot
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, VIEW, cost_of
 from pyflat.targets.numpy.frames import Frame
+from pyflat.targets.numpy.values import Place, Slot
 
 _names_live = re.compile(r"\blive\b").search
 

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.extras import require
 from pyflat.targets.shaders import Printed
+from pyflat.targets.target import require
 from pyflat.targets.wgsl.shaders import WORKGROUP, compute, fragment
 
 Array = npt.NDArray[Any]

@@ -10,7 +10,7 @@ from pyflat.ir.interp import LaneFault, run
 from pyflat.ir.nodes import Function
 from pyflat.passes.lower_exits import lower_exits
 from pyflat.targets.dataflow import Simulation, lower
-from pyflat.targets.dataflow.prepare import hoist_leaving
+from pyflat.targets.dataflow.engine import hoist_leaving
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
 

@@ -16,8 +16,8 @@ from pyflat.ir.parse import parse_function
 from pyflat.runtime.calls import Caller
 from pyflat.targets.numba import compilation, conversions, feed
 from pyflat.targets.numba import engine as target
+from pyflat.targets.numba.compiled_kernel import MOST_KERNELS
 from pyflat.targets.numba.feed import SUSPECTS
-from pyflat.targets.numba.stored_operands import MOST_KERNELS
 from tests.targets.flat_functions import DAG_PARAMS, STRAIGHT, columns, random_dag, rows_of
 
 INTS = ("i1", "u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u4", "<i8", ">i8", "<u8", ">u8")

@@ -7,11 +7,11 @@ import pytest
 
 import pyflat
 from pyflat.runtime.calls import Caller
-from pyflat.targets.numba import packed
+from pyflat.targets.numba import layouts
 from pyflat.testing import same_bits
 from tests.support.concurrency import on_threads
 
-COUNTS = [packed.WORTH - 1, packed.WORTH, 20, 62, 63, 80]
+COUNTS = [layouts.MANY_SCALARS - 1, layouts.MANY_SCALARS, 20, 62, 63, 80]
 TEXT = """
 def many(a, {names}, z=2.0):
     total = a

@@ -12,10 +12,10 @@ import pyflat
 from pyflat.ir.nodes import Function
 from pyflat.ir.parse import parse_function
 from pyflat.targets.kept import shelf_for
-from pyflat.targets.numba import compilation, stored_operands
+from pyflat.targets.numba import compilation, compiled_kernel
 from pyflat.targets.numba import engine as target
+from pyflat.targets.numba.compiled_kernel import MOST_KERNELS, stored_of
 from pyflat.targets.numba.engine import NumbaEngine, restored
-from pyflat.targets.numba.stored_operands import MOST_KERNELS, stored_of
 
 READ = ["i1", "u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u4"]
 FLOATS = ["<f2", ">f2", "<f4", ">f4", ">f8"]
@@ -141,9 +141,9 @@ def test_scalars_and_numbers_beyond_int64_are_lanes() -> None:
 def test_expensive_functions_convert_by_blocks() -> None:
     """The cost of an operand is weighed against that of the function."""
     lanes, given = [np.dtype(np.float64)] * 2, [np.dtype("f4"), np.dtype("f4")]
-    assert stored_of(2 * stored_operands.WORTH, lanes, given) == ("<f4", "<f4")
-    assert stored_of(2 * stored_operands.WORTH, lanes, [given[0], lanes[0]]) == ()
-    assert stored_of(2 * stored_operands.WORTH + 1, lanes, given) == ()
+    assert stored_of(2 * compiled_kernel.WORTH, lanes, given) == ("<f4", "<f4")
+    assert stored_of(2 * compiled_kernel.WORTH, lanes, [given[0], lanes[0]]) == ()
+    assert stored_of(2 * compiled_kernel.WORTH + 1, lanes, given) == ()
 
 
 def test_loops_convert_by_blocks() -> None:

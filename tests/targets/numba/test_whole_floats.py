@@ -33,10 +33,10 @@ def lanes() -> np.ndarray:
 
 def test_low_bits_are_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite")
-    from pyflat.targets.numba import loops, whole_floats
+    from pyflat.targets.numba import integer_narrowing, loops
 
     taken: list[bool] = []
-    monkeypatch.setattr(loops, "takes_low_bits", lambda emit: taken.append(True) or whole_floats.takes_low_bits(emit))
+    monkeypatch.setattr(loops, "takes_low_bits", lambda emit: taken.append(True) or integer_narrowing.takes_low_bits(emit))
     x = lanes()
     y = np.random.default_rng(7).permutation(x)
     found = pyflat.twin(bits, target="numba", dtype="float32", cache=False)(x, y)

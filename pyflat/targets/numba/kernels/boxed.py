@@ -20,7 +20,7 @@ from llvmlite import ir
 
 from pyflat.functions import libm
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numba.kernels.frame import FAULTED
+from pyflat.targets.numba.kernels.boxes import FAULTED
 from pyflat.targets.numba.llvm import F64, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.python_objects import (
     ALIGNED,

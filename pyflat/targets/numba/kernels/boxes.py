@@ -8,19 +8,58 @@ no access has to be tested. A counter whose range is empty has a box whose end l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 from llvmlite import ir
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import Form
 from pyflat.analysis.sure_indices import SureIndices
-from pyflat.ir.lists import definitions
-from pyflat.ir.loops import Counted, recognise_counted
+from pyflat.ir.loops import Counted, definitions, recognise_counted
+from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Loop, Op, Param, Value, walk
 from pyflat.ir.types import INT
-from pyflat.targets.numba.llvm import i64
+from pyflat.targets.numba.kernels.places import CONTIGUOUS
+from pyflat.targets.numba.llvm import I64, POINTER, i64
+
+# --- the frame of a kernel's machine code: what it is called with, and what it says when it returns
+
+FAULTED, WARNED, WRAPPED, WAITED = 1, 2, 4, 8
+"""What a kernel gives: it has met a fault; something at which NumPy may warn; an overflow of uint64; with `FAULTED`:
+lanes that perhaps never end, and that the original may never come to."""
+ENTRY = "pyflat_kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What an argument slot has: "pointer", "extent", "stride" of an axis of an array, or "value"."""
+
+    what: str
+    name: str
+    axis: int = 0
+
+
+def argument_slots(kernel: Kernel, layouts: Mapping[str, str]) -> list[Slot]:
+    slots: list[Slot] = []
+    for name, argument in kernel.arguments.items():
+        if isinstance(argument, ArrayArgument):
+            axes = range(argument.rank)
+            slots += [Slot("pointer", name), *[Slot("extent", name, axis) for axis in axes]]
+            slots += [Slot("stride", name, axis) for axis in axes] if layouts[name] != CONTIGUOUS else []
+        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
+            slots.append(Slot("value", name))
+    return slots
+
+
+def slot(builder: ir.IRBuilder, block: Any, number: int, type_: ir.Type | None) -> Any:
+    """The address of a slot of 8 bytes, or what it has, as this type."""
+    place = builder.gep(block, [i64(number)], source_etype=I64)
+    place.type = POINTER
+    return place if type_ is None else builder.load(place, typ=type_)
+
 
 MODEST = 1 << 48
 """What is added and multiplied in a box is smaller than this, or the box is not trusted: int64 would overflow."""

@@ -25,14 +25,12 @@ from llvmlite import ir
 from pyflat.analysis.kernels import Kernel
 from pyflat.errors import InternalError
 from pyflat.functions import ways
-from pyflat.ir.lists import definitions
-from pyflat.ir.loops import all_ops, has_loop, recognise_counted
+from pyflat.ir.loops import all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, extents_made
 from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
-from pyflat.targets.numba.kernels.boxes import Boxes, counters
-from pyflat.targets.numba.kernels.frame import FAULTED, WAITED, WARNED, WRAPPED, argument_slots, slot
+from pyflat.targets.numba.kernels.boxes import FAULTED, WAITED, WARNED, WRAPPED, Boxes, argument_slots, counters, slot
 from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes

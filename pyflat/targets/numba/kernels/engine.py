@@ -23,8 +23,8 @@ from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
 from pyflat.targets.numba.kernels.boxed import Given, boxed
+from pyflat.targets.numba.kernels.boxes import ENTRY, FAULTED, WAITED, WARNED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.emit import KernelCode
-from pyflat.targets.numba.kernels.frame import ENTRY, FAULTED, WAITED, WARNED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.operations import ROOM
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
 from pyflat.targets.numba.kernels.routines import THREAD, Call

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, leaves, linear, places
-from pyflat.ir.lists import definitions
-from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Item, Loop, Op, Value, child_lists, walk
 from pyflat.ir.types import INT, MEMORY

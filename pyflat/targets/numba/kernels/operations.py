@@ -24,10 +24,9 @@ from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
-from pyflat.targets.numba.kernels.apart import Apart, kernel_memories
 from pyflat.targets.numba.kernels.array_routines import Made
-from pyflat.targets.numba.kernels.frame import ENTRY, slot
-from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Places
+from pyflat.targets.numba.kernels.boxes import ENTRY, slot
+from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Apart, Places, kernel_memories
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import leaders, write_routine
 from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, element_at, i64, stack

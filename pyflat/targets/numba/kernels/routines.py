@@ -24,7 +24,7 @@ from pyflat.ir.nodes import Block, Const, Item, Op, walk
 from pyflat.ir.types import BOOL, FLOAT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.array_routines import write_routine_of_vectors
-from pyflat.targets.numba.kernels.frame import slot
+from pyflat.targets.numba.kernels.boxes import slot
 from pyflat.targets.numba.kernels.reductions import function_of, write_reduction
 from pyflat.targets.numba.kernels.routine_calls import call_of
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, element_at, i64, stack

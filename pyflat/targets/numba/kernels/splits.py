@@ -26,9 +26,9 @@ from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import BOOL, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
-from pyflat.targets.numba.kernels.apart import kernel_memories
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, bounded_ints, is_function, is_possible
 from pyflat.targets.numba.kernels.lanes import Gang, lanes_in_register
+from pyflat.targets.numba.kernels.places import kernel_memories
 from pyflat.targets.numba.llvm import I64, element_at, i64, stack
 
 if TYPE_CHECKING:

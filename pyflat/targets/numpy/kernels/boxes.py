@@ -11,8 +11,7 @@ from typing import TypeGuard
 
 from pyflat.analysis.parallel_loops import Form, continues, linear, places, subtracted
 from pyflat.analysis.varying import Nest
-from pyflat.ir.lists import definitions
-from pyflat.ir.loops import all_ops
+from pyflat.ir.loops import all_ops, definitions
 from pyflat.ir.nodes import Block, Op, Value
 
 Axis = tuple[int, int]
