@@ -38,6 +38,7 @@ from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Array,
+    BoundMethod,
     Cells,
     Char,
     Complex,
@@ -49,10 +50,12 @@ from pyflat.frontend.state.values import (
     IterRef,
     ListRef,
     ObjRef,
+    Partial,
     Ref,
     Seq,
     State,
     Static,
+    Super,
     Text,
     Unavailable,
     Unsigned,
@@ -227,7 +230,7 @@ class Joiner:
     def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Values that differ in their parts join part by part; None where they do not."""
         present = [v for v in values if v is not None]
-        first, found = present[0], [None if v is None else taken_apart(v) for v in values]
+        first, found = present[0], [None if v is None else _parts(v) for v in values]
         keys = {key for key, _ in (each for each in found if each is not None)}
         same = all(v is first for v in present)
         if isinstance(first, Text) and (unclear := self._unclear(present)) is not None:
@@ -235,8 +238,7 @@ class Joiner:
         if isinstance(first, View) and same and first.settled and first.memory in self._older:
             return first
         views = {id(v.memory) for v in present if isinstance(v, View)}
-        if len(keys) != 1 or sum(each is not None for each in found) < len(present) or len(views) > 1 or isinstance(
-                first, Array | GuardedUnion):
+        if len(keys) != 1 or sum(each is not None for each in found) < len(present) or len(views) > 1:
             return first if same and not isinstance(first, Value | GuardedUnion) else None
         parts = [self.join(column, self._name(first, k, name)) for k, column in enumerate(_columns(found))]
         if isinstance(first, View) and not same:
@@ -365,7 +367,7 @@ class Joiner:
         kind = numeric_kind(a)
         if kind is not None and kind is numeric_kind(b):
             return _emit(edge, "select", cond, lane(a), lane(b))
-        x, y = taken_apart(opened(a)), taken_apart(opened(b))
+        x, y = _parts(opened(a)), _parts(opened(b))
         if x is not None and y is not None and x[0] == y[0]:
             return rebuilt(opened(a), [self._select(edge, cond, *pair) for pair in zip(x[1], y[1], strict=True)])
         raise refuse("flatten/mixed-join", "paths join values of too many shapes here", self.span)
@@ -377,6 +379,11 @@ class Joiner:
         if key not in self._tags:
             self._tags[key] = self.leaf(BOOL, predicates, "")
         return self._tags[key]
+
+
+def _parts(value: Abstract) -> tuple[Hashable, tuple[Any, ...]] | None:
+    """The parts that join one by one. A function of one of several objects is one of several functions."""
+    return None if isinstance(value, Array | GuardedUnion | BoundMethod | Partial | Super) else taken_apart(value)
 
 
 def _columns(found: Sequence[tuple[Hashable, tuple[Any, ...]] | None]) -> Iterator[list[Any]]:
@@ -397,7 +404,7 @@ def _signature(value: Abstract) -> Hashable:
     kind = numeric_kind(value)
     if kind is not None:
         return kind
-    found = taken_apart(value) if complex_parts(value) is None else (Complex, ())
+    found = _parts(value) if complex_parts(value) is None else (Complex, ())
     if isinstance(value, Static) and found is None:
         return Static, type(value.value), _hashable(value.value)
     if isinstance(value, Text):
