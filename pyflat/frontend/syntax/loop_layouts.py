@@ -96,6 +96,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 
 MAX_KNOWN = 8
 """Known objects among which a variable may change."""
+MAX_TEXTS = 3
+"""Strings of different parts that it may be, before it is taken for one that gets longer."""
 MAX_DEPTH = 8
 """Levels of a layout: what is put into a new tuple in each iteration gets deeper without end."""
 
@@ -263,9 +265,9 @@ class LoopLayouts(Layouts):
         """Strings of which one gets longer are pieces, where it may, or has to."""
         texts = [each for each in options if _is_string(each)]
         known = [each for each in options if isinstance(each.form, Known) and templates.are_strings(each.form.value)]
-        if not self.grows or not texts and len(known) <= MAX_KNOWN or len(texts) + len(known) < 2 \
-                or not all(templates.can_grow(_sample(each)) for each in (*texts, *known)
-                           if not isinstance(each.form, Pieces)):
+        few = len(texts) <= MAX_TEXTS and len(known) <= MAX_KNOWN and not any(isinstance(t.form, Pieces) for t in texts)
+        whole = [_sample(each) for each in (*texts, *known) if not isinstance(each.form, Pieces)]
+        if not self.grows or few or len(texts) + len(known) < 2 or not all(map(templates.can_grow, whole)):
             return options
         return [self._together([*texts, *known]),
                 *(option for option in options if option not in texts and option not in known)]
