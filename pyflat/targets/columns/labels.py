@@ -7,13 +7,14 @@ from typing import Any
 
 from pyflat.backend import FlatFunction
 from pyflat.errors import refuse
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
-from pyflat.targets.columns.terms import Term, Terms
+from pyflat.targets.columns.terms import Piece, Terms
 
 
 def with_objects(
-    t: Terms, flat: FlatFunction, results: list[Term], text: Callable[[str], str], null: str
-) -> tuple[list[str], list[Term]]:
+    t: Terms, flat: FlatFunction, results: list[Value], text: Callable[[str], str], null: str
+) -> tuple[list[str], list[Value]]:
     """Names and terms of the results, with strings for codes and null for None. `text` writes a string."""
     source = zip(flat.result_names, results, strict=True)
     made = [*_Objects(t, flat, text, null).results(flat.result, source), *source]  # the last is the mask of faults
@@ -27,7 +28,7 @@ class _Objects:
         self.text = text
         self.null = null
 
-    def results(self, shape: Shape, source: Iterator[tuple[str, Term]]) -> Iterator[tuple[str, Term]]:
+    def results(self, shape: Shape, source: Iterator[tuple[str, Value]]) -> Iterator[tuple[str, Value]]:
         match shape:
             case Leaf():
                 yield next(source)
@@ -52,30 +53,30 @@ class _Objects:
             case Fixed():
                 pass
 
-    def literal(self, item: Any) -> Term:
+    def literal(self, item: Any) -> Value:
         """A string or null."""
         if item is not None and type(item) is not str:
             raise refuse("flatten/result-kind", f"{self.flat.name} gives {item!r}: columns hold numbers and strings",
                          help="return a string, as the name or value of an enum member is")
         shown = self.null if item is None else self.text(item)
-        return Term("text", (), "b", shown)
+        return Piece(shown)
 
-    def select(self, where: Term, then: Term, orelse: Term) -> Term:
-        if where.opcode == "const":
+    def select(self, where: Value, then: Value, orelse: Value) -> Value:
+        if isinstance(where, Const):
             return then if where.value else orelse
-        return Term("select", (where, then, orelse), orelse.kind)
+        return Op("select", (where, then, orelse), orelse.kind)
 
-    def chosen(self, texts: list[Term], code: Term, known: dict[Term, Term]) -> Term:
+    def chosen(self, texts: list[Value], code: Value, known: dict[Value, Value]) -> Value:
         """A tree of selects among codes is one among strings."""
         if code not in known:
-            if code.opcode == "const":
-                known[code] = texts[int(code.value)]
-            elif code.opcode == "select":
+            if isinstance(code, Const):
+                known[code] = texts[int(code.value or 0)]
+            elif isinstance(code, Op) and code.opcode == "select":
                 known[code] = self.select(code.args[0], self.chosen(texts, code.args[1], known),
                                           self.chosen(texts, code.args[2], known))
             else:
                 found = texts[-1]
                 for position in range(len(texts) - 2, -1, -1):
-                    found = self.select(self.t.op("eq", code, position), texts[position], found)
+                    found = self.select(self.t("eq", code, position), texts[position], found)
                 known[code] = found
         return known[code]

@@ -14,7 +14,9 @@ from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.functions.records import missing
-from pyflat.targets.columns.terms import Rules, Term
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.passes.rules.legalise import Expansions
+from pyflat.targets.columns.terms import Given, Piece
 
 Stage = dict[str, str]
 """Names of one stage and their texts, which read only names of earlier stages."""
@@ -29,7 +31,8 @@ class ColumnsEngine:
 
     spellings  by operation, or operation and kind of the first operand ("add:i8"), which goes first
     literal    the text of a constant
-    rules      operations that are made of others (`columns.expand`)
+    rules      what the engine makes of operations in its own way (`passes.rules.legalise`)
+    stay       the operations that need no rule: what it spells, and what it refuses
     chain      how a select starts, whose other arm is a select, and how much of that one is left out then
     divisors   constant divisors are named, too: the engine would multiply by the reciprocal of a number
     depth      operations within each other that one text has at most: parsers have limits
@@ -38,15 +41,16 @@ class ColumnsEngine:
     name: str
     spellings: Mapping[str, str]
     literal: Callable[[Any], str]
-    rules: Rules
+    rules: Expansions
+    stay: frozenset[str]
     chain: tuple[str, int]
     depth: int
     divisors: bool = False
 
-    def spelling(self, term: Term) -> str:
+    def spelling(self, term: Op) -> str:
         found = self.spellings.get(f"{term.opcode}:{term.args[0].kind}") or self.spellings.get(term.opcode)
         if found is None:
-            operands = " and ".join(arg.kind for arg in term.args)
+            operands = " and ".join(str(arg.kind) for arg in term.args)
             raise refuse("flatten/target-operation", missing(self.name, term.opcode, operands), term.span)
         return found
 
@@ -58,7 +62,7 @@ class Printer:
         self.engine = engine
         self.params = params
 
-    def stages(self, roots: Sequence[Term], name: Callable[[int], str]) -> tuple[list[Stage], list[str]]:
+    def stages(self, roots: Sequence[Value], name: Callable[[int], str]) -> tuple[list[Stage], list[str]]:
         """Shared and deep terms as stages, and the roots, which read them. `name(k)` is how a text reads name k.
 
         Raises FlattenError for an operation that the engine lacks."""
@@ -68,7 +72,7 @@ class Printer:
             named |= _divisors(order)
         names = {term: name(k) for k, term in enumerate(term for term in order if term in named)}
         texts = self._texts(order, names)
-        level: dict[Term, int] = {}
+        level: dict[Value, int] = {}
         stages: list[Stage] = []
         for term in order:
             level[term] = max((level[arg] for arg in term.args), default=0)
@@ -79,40 +83,45 @@ class Printer:
                 level[term] += 1
         return stages, [names.get(root) or _bare(texts[root]) for root in roots]
 
-    def _uses(self, order: Iterable[Term], roots: Iterable[Term]) -> Counter[Term]:
+    def _uses(self, order: Iterable[Value], roots: Iterable[Value]) -> Counter[Value]:
         """How often each term is written."""
         uses = Counter(roots)
         for term in order:
-            for k, arg in enumerate(term.args):
-                uses[arg] += self.engine.spelling(term).count(f"{{{k}}}")
+            if isinstance(term, Op):
+                for k, arg in enumerate(term.args):
+                    uses[arg] += self.engine.spelling(term).count(f"{{{k}}}")
         return uses
 
-    def _texts(self, order: Iterable[Term], names: Mapping[Term, str]) -> dict[Term, str]:
+    def _texts(self, order: Iterable[Value], names: Mapping[Value, str]) -> dict[Value, str]:
         """The text of each term, in which `names` stand for those that have one."""
-        texts: dict[Term, str] = {}
+        texts: dict[Value, str] = {}
         for term in order:
-            match term.opcode:
-                case "const":
+            match term:
+                case Const():
                     texts[term] = self.engine.literal(term.value)
-                case "text":
-                    texts[term] = term.value
-                case "param":
-                    texts[term] = self.params[term.value]
-                case _:
+                case Piece():
+                    texts[term] = term.text
+                case Given():
+                    texts[term] = self.params[term.number]
+                case Op():
                     operands = [names.get(arg) or texts[arg] for arg in term.args]
                     texts[term] = self._spelled(term, operands, names)
         return texts
 
-    def _spelled(self, term: Term, operands: Sequence[str], names: Mapping[Term, str]) -> str:
-        if term.opcode != "select" or term.args[2].opcode != "select" or term.args[2] in names:
+    def _spelled(self, term: Op, operands: Sequence[str], names: Mapping[Value, str]) -> str:
+        if not _is_select(term) or not _is_select(term.args[2]) or term.args[2] in names:
             return self.engine.spelling(term).format(*operands)
         start, skipped = self.engine.chain
         return start.format(*operands) + operands[2][skipped:]
 
 
-def in_order(roots: Iterable[Term]) -> list[Term]:
+def _is_select(value: Value) -> bool:
+    return isinstance(value, Op) and value.opcode == "select"
+
+
+def in_order(roots: Iterable[Value]) -> list[Value]:
     """What the roots need, each after its operands; the condition of a select comes before its arms."""
-    order: dict[Term, None] = {}
+    order: dict[Value, None] = {}
     for root in roots:
         stack = [(root, False)]
         while stack:
@@ -127,11 +136,11 @@ def in_order(roots: Iterable[Term]) -> list[Term]:
     return list(order)
 
 
-def _named(order: Iterable[Term], uses: Mapping[Term, int], limit: int) -> set[Term]:
+def _named(order: Iterable[Value], uses: Mapping[Value, int], limit: int) -> set[Value]:
     """The terms to name: what is used again and is not short, and what nests too deeply."""
-    size: dict[Term, int] = {}
-    depth: dict[Term, int] = {}
-    named: set[Term] = set()
+    size: dict[Value, int] = {}
+    depth: dict[Value, int] = {}
+    named: set[Value] = set()
     for term in order:
         size[term] = 1 + sum(1 if arg in named else size[arg] for arg in term.args)
         depth[term] = 1 + max((1 if arg in named else depth[arg] for arg in term.args), default=0)
@@ -140,20 +149,20 @@ def _named(order: Iterable[Term], uses: Mapping[Term, int], limit: int) -> set[T
     return named
 
 
-def _divisors(order: Iterable[Term]) -> set[Term]:
+def _divisors(order: Iterable[Value]) -> set[Value]:
     """Divisors that read no column, but those whose reciprocal is exact."""
-    fixed: set[Term] = set()
-    found: set[Term] = set()
+    fixed: set[Value] = set()
+    found: set[Value] = set()
     for term in order:
-        if term.opcode == "const" or term.args and all(arg in fixed for arg in term.args):
+        if isinstance(term, Const) or term.args and all(arg in fixed for arg in term.args):
             fixed.add(term)
-        if term.opcode == "truediv" and term.args[1] in fixed and not _is_power_of_two(term.args[1]):
-            found.add(term.args[1])
+        if isinstance(term, Op) and term.opcode == "truediv":
+            found.update(value for value in term.args[1:] if value in fixed and not _is_power_of_two(value))
     return found
 
 
-def _is_power_of_two(term: Term) -> bool:
-    return term.opcode == "const" and abs(math.frexp(term.value)[0]) == 0.5
+def _is_power_of_two(term: Value) -> bool:
+    return isinstance(term, Const) and abs(math.frexp(term.value or 0.0)[0]) == 0.5
 
 
 def _bare(text: str) -> str:
