@@ -51,6 +51,7 @@ def test_a_mathematical_function_is_a_record_and_a_kernel(measured):
 
 
 PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md")
+DESIGN = sorted((house.ROOT / "docs" / "contributors" / "design").glob("*.md"))
 EXAMPLES = {"file.py", "pyflat"}
 """Words of those pages that name no file."""
 
@@ -78,6 +79,12 @@ def test_pages_name_files_that_exist(page):
     found = named_paths(page)
     assert len(found) > 10
     assert {path for path in found if not exists(path)} == set()
+
+
+@pytest.mark.parametrize("page", DESIGN, ids=lambda page: page.name)
+def test_decisions_name_files_that_exist(page):
+    found = named_paths(page.relative_to(house.ROOT).as_posix())
+    assert {path for path in found if not exists(path) and not (page.parent / path).exists()} == set()
 
 
 def test_the_map_names_modules_that_exist():
