@@ -65,7 +65,8 @@ large by themselves come first, then kernels, then the functions of an open corp
 What holds: every line but `unroll` is below numba.njit's, where that has one, the largest function of the corpus
 takes 4.1 s (goal 5), second processes at most 0.09 s, and the kernels, functions of 50 operations and more, at most
 0.15 s: calls with up to two registers of lanes (16 of float64 with AVX-512; here there are 8) get machine code of one
-register, a quarter of the code that more lanes get, or less (`design.md`); the first call with more lanes compiles
+register, a quarter of the code that more lanes get, or less
+([design](design/targets-numba.md#few-lanes-get-a-kernel-of-their-own)); the first call with more lanes compiles
 that, 0.22 s for `bs`. What misses: `unroll`, a loop of 4,096 trips that was asked to be straight-line code, takes
 five times as long as njit, which keeps the loop, as `kept` does here; its flattening alone is twice that time. It is
 not kept in spite of what was asked: of a loop that adds a table's items the straight-line code takes 24 ms where the

@@ -156,7 +156,7 @@ for want of an instruction, and then slower than the C library's functions: `mat
 - *Range*: beyond it the lane is computed by the C library's function (in float32: of the widened operand, rounded).
   Beyond 2**45 neighbouring float64 numbers are 1/128 apart.
 - Of an operand that is known to lie in an interval, what cannot happen there is left out, with the same bits
-  ([design.md](design.md#targetsnumba), `python -m benchmarks.operand_ranges`).
+  ([design](design/targets-numba.md#functions-leave-out-what-cannot-happen), `python -m benchmarks.operand_ranges`).
 - `fmod` has no error: it is exact by definition. `sqrt` is LLVM's, which is correctly rounded.
 - Where the C library's function would make Python raise, the lane is suspect, as with the library's function itself.
 - They stand for the functions of `math` and for `**`. NumPy's functions in the source are NumPy's own

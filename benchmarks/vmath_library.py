@@ -169,7 +169,8 @@ _PAGE = """\
 <!-- written by `python -m benchmarks.vmath_library --docs`; do not edit -->
 
 Where the C library is one that has been verified, exact twins of the numba target follow its functions operation by
-operation ([design.md](design.md#functions-the-c-librarys-bits)). Where it is another GNU C library, and for powers with
+operation ([design](design/functions.md#the-c-librarys-bits-in-vector-code)).
+Where it is another GNU C library, and for powers with
 a literal exponent, a register of lanes is computed by vector code all the same (`pyflat/functions/vmath/glibc.py`), if
 the processor has a fused multiply-add:
 

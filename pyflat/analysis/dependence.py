@@ -25,7 +25,7 @@ from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, c
 from pyflat.ir.types import INT
 
 MOST_OPERATIONS = 1_000_000
-"""Of isl for a loop: about a tenth of a second."""
+"""Operations of isl for a loop: about a tenth of a second."""
 MOST_PAIRS = 200
 _LONGEST = 60
 """Characters of a term that is written again where it is used."""
@@ -131,7 +131,7 @@ class _Iterations:
     is_empty: Callable[[str], bool]
     parameters: dict[object, str] = field(default_factory=dict)
     known: list[str] = field(default_factory=list)
-    """Of parameters."""
+    """What is known of parameters."""
 
     def __post_init__(self) -> None:
         self.inside: set[Value] = {*self.loop.params, *definitions(self.loop.body)}

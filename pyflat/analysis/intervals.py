@@ -48,7 +48,7 @@ class Intervals:
     def __init__(self, floats: FloatFormat = F8) -> None:
         self._floats = floats
         self._known: dict[Value, Interval] = {}
-        """Of what is not just anything of its kind."""
+        """Intervals of what is not just anything of its kind."""
         self._assumed: set[Value] = set()
         """What has been narrowed since it, or what it is made of, was noted."""
 
@@ -99,7 +99,7 @@ class Intervals:
         self._known[value] = Interval(low, high, before.nan and interval.nan)
 
     def _chosen(self, op: Op) -> Interval:
-        """Of a select; an arm that the condition compares lies where that comparison lets it."""
+        """The interval of a select; an arm that the condition compares lies where that comparison lets it."""
         cond, a, b = op.args
         if isinstance(cond, Op) and cond.opcode in COMPARISONS and not {a, b}.isdisjoint(cond.args):
             return union(self._where((cond, True), a), self._where((cond, False), b))
@@ -187,7 +187,7 @@ class Intervals:
         return self._together(facts, second)
 
     def _together(self, facts: Sequence[Fact], second: Value) -> bool | None:
-        """The same of a comparison or nan test, where facts hold."""
+        """Whether a comparison or nan test holds where facts hold."""
         if not isinstance(second, Op) or second.opcode not in _DECIDE or not facts:
             return None
         if _is_zero_difference(second, facts):

@@ -102,7 +102,7 @@ def is_invariant(value: Value, inside: set[Value]) -> bool:
 
 
 def _start(loop: Loop) -> tuple[list[Value], list[Item]] | None:
-    """Of a counted loop in the form that the front end gives it: what it leaves with at the test, and its body."""
+    """What a counted loop, in the front end's form, leaves with at the test, and its body."""
     head = loop.body[0]
     test = loop.body[1] if len(loop.body) > 1 else None
     if not isinstance(head, Block) or not isinstance(test, If) or test.results:

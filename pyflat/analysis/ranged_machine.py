@@ -295,7 +295,7 @@ class Special:
 
     @property
     def title(self) -> str:
-        """Of all that the operations depend on."""
+        """A name for all that the operations depend on."""
         return f"{self.algorithm.__name__}{self.name}"
 
     def __call__(self, m: Machine, *args: Number) -> Any:
@@ -353,7 +353,7 @@ def _tried(algorithm: Callable[..., Any], within: Sequence[Interval], counting: 
 
 
 def _cost(results: Sequence[_Node]) -> float:
-    """Of all that the results are computed from."""
+    """The cost of all that the results are computed from."""
     seen: set[_Node] = set()
     waiting = list(results)
     while waiting:

@@ -211,8 +211,8 @@ def _float_product(args: Sequence[Any], a: Interval, b: Interval) -> Interval | 
 
 
 def fused(args: Sequence[Any], a: Interval, b: Interval, c: Interval, *, narrow: bool) -> Interval | None:
-    """Of a * b + c rounded once. A bound of the product is rounded here, and another step outwards covers that; so does
-    one of the sum in float32, which is rounded twice here."""
+    """Where a * b + c lies, rounded once. A bound of the product is rounded here, and another step outwards covers
+    that; so does one of the sum in float32, which is rounded twice here."""
     product = _float_product(args, a, b)
     if product is None:
         return None
@@ -301,7 +301,7 @@ def _pow(_: Sequence[Any], a: Interval, b: Interval) -> Interval | None:
 
 
 def _rising(record: MathFunction, vector: bool = False) -> Transfer:
-    """Of a function that rises: from its value at one end to that at the other, and some more for other libraries and
+    """The interval of a function that rises: from its value at one end to the other's, and more for other libraries and
     for float32. `vector`: code within 2 ulp, which may leave the function's range."""
     function, first = record.function(), record.rises_from
     assert first is not None

@@ -20,7 +20,7 @@ from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop,
 from pyflat.ir.types import BOOL, INT
 
 MOST_STEPS, MOST_TRIES = 5, 300
-"""Of a proof."""
+"""Steps and tries of a proof."""
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
@@ -38,7 +38,7 @@ class SureIndices:
 
 
 def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value]) -> SureIndices:
-    """Of a structured function with these lengths, and ints that stay `small` (`small_ints`)."""
+    """Indices that are surely inside, with these lengths, and ints that stay `small` (`small_ints`)."""
     search = _Search(fn, set(lengths), small)
     while search.doubted is None or search.doubted:
         search.doubted = set()

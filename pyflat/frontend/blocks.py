@@ -19,7 +19,7 @@ class Found(NamedTuple):
     column: int = 0
     """Where a lambda starts, in characters."""
     offset: int = 0
-    """The same in bytes, as code objects have it."""
+    """Where a lambda starts, in bytes, as code objects have it."""
 
     def in_parentheses(self, column: int) -> str:
         """A lambda as a statement. It may span lines: the parentheses stand on lines of their own."""

@@ -19,7 +19,7 @@ from pyflat.frontend.nesting import MAX_NESTING, Place, too_deep
 from pyflat.functions.locks import brief
 
 LINES = 200
-"""Of a piece, or more where it cannot end there."""
+"""Lines of a piece, or more where it cannot end there."""
 
 SHORT = 400
 """A text of so many characters is parsed where it is: it nests no deeper, and so takes at most half a MiB of stack."""

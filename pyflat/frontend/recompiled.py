@@ -218,7 +218,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _same(a: types.CodeType, b: types.CodeType, *, exactly: bool) -> bool:
-    """The same instructions, names, constants and nested functions; `exactly`: also the same names of functions, and
+    """Equal instructions, names, constants and nested functions; `exactly`: also equal names of functions, and
     places relative to the first line."""
     return (
         _shape(a) == _shape(b)
@@ -236,7 +236,7 @@ def _shape(code: types.CodeType) -> tuple[object, ...]:
 
 
 def _same_constant(x: Any, y: Any, a: types.CodeType, b: types.CodeType, exactly: bool) -> bool:
-    """Of one type and value (0.0 is not -0.0), all the way down."""
+    """Equal types and values (0.0 is not -0.0), all the way down."""
     if type(x) is not type(y):
         return False
     if isinstance(x, types.CodeType):
@@ -250,7 +250,7 @@ def _same_constant(x: Any, y: Any, a: types.CodeType, b: types.CodeType, exactly
 
 
 def _same_places(a: types.CodeType, b: types.CodeType) -> bool:
-    """The same lines and columns; the same lines where one of them was compiled without columns."""
+    """Equal lines and columns; equal lines where one of them was compiled without columns."""
     if a.co_linetable == b.co_linetable:
         return True
     if all(any(place[2] is not None for place in code.co_positions()) for code in (a, b)):

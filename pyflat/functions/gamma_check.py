@@ -70,7 +70,7 @@ def _sine_of_pi(x: float) -> float:
 
 
 def gamma(x: float) -> float:
-    """Of an ordinary number."""
+    """gamma of an ordinary number."""
     size = abs(x)
     y = size + G_LESS_HALF
     lost = ((y - size) - G_LESS_HALF if size > G_LESS_HALF else (y - G_LESS_HALF) - size) * G / y
@@ -88,7 +88,7 @@ def gamma(x: float) -> float:
 
 
 def lgamma(x: float) -> float:
-    """The same."""
+    """lgamma of an ordinary number."""
     size = abs(x)
     r = _add_product(math.log(_lanczos(size)) - G, size - 0.5, math.log(size + G - 0.5) - 1.0)
     if x < 0.0:

@@ -31,7 +31,7 @@ def called(*operands: Any, function: str) -> Any:
 
 
 def python(*operands: float, function: str) -> float:
-    """Of Python's floats, without warnings."""
+    """The function of Python's floats, without warnings."""
     with np.errstate(all="ignore"):
         return float(called(*operands, function=function))
 

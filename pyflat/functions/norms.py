@@ -87,7 +87,7 @@ def _of_quotients(numbers: Sequence[Any], largest: Any, exponent: Any, m: Any) -
 
 
 def _of_normals(numbers: Sequence[Any], largest: Any, exponent: Any, m: Any) -> Any:
-    """The same as 3.12 and 3.13 have it: of the numbers divided by the smallest normal one."""
+    """The norm as 3.12 and 3.13 have it: of the numbers divided by the smallest normal one."""
     least = sys.float_info.min
     return least * of_products([number / least for number in numbers], m.power_of_two(-1022 - exponent), m.sqrt)
 

@@ -15,7 +15,7 @@ TESTED = ((3, 11), (3, 12), (3, 13))
 """The versions of CPython that the tests run on."""
 
 GAMMA = ((3, 11), (3, 12), (3, 13))
-"""Of CPython, with the gamma and lgamma of `gamma_check`."""
+"""Versions of CPython with the gamma and lgamma of `gamma_check`."""
 
 
 def is_cpython(*versions: tuple[int, int]) -> bool:

@@ -41,7 +41,7 @@ class Way:
         return value
 
     def first(self, decided: bool) -> bool:
-        """The same for two values: whether the first is taken."""
+        """`of` for two values: whether the first is taken."""
         return self.of(self.values[0] if decided else self.values[1]) == self.values[0]
 
     def __repr__(self) -> str:

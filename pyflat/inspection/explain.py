@@ -134,7 +134,7 @@ class Explanation:
 
     @property
     def counts(self) -> str:
-        """Of selects and conditions of faults, in words."""
+        """How many selects and conditions of faults there are, in words."""
         return (f"{self.selects} select{'s' * (self.selects != 1)}, "
                 f"{self.faults} fault condition{'s' * (self.faults != 1)}")
 

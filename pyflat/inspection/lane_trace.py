@@ -194,7 +194,7 @@ def _ops(fn: Function) -> Iterator[Op]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """The same number bit for bit, in the kind of the twin: True is 1 and 1 is 1.0, but 0.0 is not -0.0."""
+    """Whether two numbers are one, bit by bit, in the kind of the twin: True is 1, 1 is 1.0, 0.0 is not -0.0."""
     if isinstance(a, int) and isinstance(b, float):
         return a == b and repr(float(a)) == repr(b)
     if isinstance(a, bool) and isinstance(b, int):

@@ -55,7 +55,7 @@ class BranchRow:
 
     @property
     def share(self) -> float:
-        """Of the lanes that came here, the share that took the first arm."""
+        """The share that took the first arm, among lanes that came here."""
         return self.then / max(self.then + self.orelse, 1)
 
     @property

@@ -37,7 +37,7 @@ Place = tuple[str, int]
 """A file, and a line of it."""
 
 TRIPS = 100.0
-"""Of a loop of a kernel, for its share of the cost."""
+"""Trips of a loop of a kernel, for its share of the cost."""
 MOST = 80
 """Characters of a condition that is shown."""
 _CALLS = {"libm": "the C library's", "numpy": "NumPy's", "fast": "in registers", "exact": "in registers, the same bits"}

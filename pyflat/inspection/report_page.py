@@ -73,7 +73,7 @@ def page(found: Report) -> str:
 
 
 def fragment(found: Report) -> str:
-    """The same for a place inside of a page: with its own style and script, under a name of its own."""
+    """The report for a place inside of a page: with its own style and script, under a name of its own."""
     identity = f"pyflat-report-{next(_numbers)}"
     facts = "".join(f"<li>{escape(fact)}</li>" for fact in found.facts)
     source = "".join(_part(identity, part) for part in found.parts)

@@ -145,7 +145,7 @@ def _distance(arrays: Sequence[Array], wanted: Sequence[Array], compared: npt.ND
 
 def _recomputed(among: npt.NDArray[Any], lanes: Lanes, arrays: Sequence[Array], flat: Function
                 ) -> npt.NDArray[np.bool_]:
-    """Of these lanes some are compared with the interpreter, which has the faster functions too: those that differ."""
+    """The lanes that differ from the interpreter, which has the faster functions too; some of `among` are compared."""
     wrong = np.zeros(lanes.count, np.bool_)
     for lane in among[:: len(among) // RECOMPUTED + 1]:
         done = run(flat, _row(lanes, lane))

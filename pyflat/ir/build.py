@@ -49,7 +49,7 @@ class Builder:
         self.origin: Origin | None = None
         self.max_ops = max_ops
         self._origins: list[Origin | None] = []
-        """Of every operation that was built."""
+        """The origin of every operation that was built."""
         self.before_append: Callable[[Op], None] | None = None
         """Called with every operation before it is appended: inside `try`, faults become edges there."""
 

@@ -83,7 +83,7 @@ def _outside(b: Builder, x: Value, low: int, high: int) -> Value | None:
 
 
 def _split(op: Op) -> tuple[Value, int | None]:
-    """Of a commutative operation with one literal: the other operand and the literal."""
+    """The parts of a commutative operation with one literal: the other operand and the literal."""
     x, y = op.args
     known = literal(y)
     if known is None and literal(x) is not None:
@@ -287,19 +287,19 @@ RULES["nonfinite_of_first"] = _nonfinite
 
 @_rule
 def _gamma(b: Builder, op: Op) -> Value | None:
-    """The same, and gamma(-inf)."""
+    """A non-finite result of a finite operand, and gamma(-inf)."""
     return b.op("and", _is_nonfinite(b, op), b.op("lt", op.args[0], const(math.inf)))
 
 
 @_rule
 def _overflow(b: Builder, op: Op) -> Value | None:
-    """Of a function that is nan for nan only, and never -inf."""
+    """Overflow of a function that is nan for nan only, and never -inf."""
     return _of_finite(b, b.op("eq", op, const(math.inf)), op.args[0])
 
 
 @_rule
 def _near_overflow_up(b: Builder, op: Op) -> Value | None:
-    """The same of one that is some ulp from the C library's."""
+    """Overflow of a function that is some ulp from the C library's."""
     return _of_finite(b, b.op("ge", op, const(NEAR_LARGEST)), op.args[0])
 
 
@@ -312,7 +312,7 @@ def _pole(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _gamma_pole(b: Builder, op: Op) -> Value | None:
-    """The same of gamma, and gamma(-inf)."""
+    """The pole of gamma, and gamma(-inf)."""
     return _is_at_pole(b, op)
 
 

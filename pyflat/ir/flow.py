@@ -11,7 +11,7 @@ from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Node, Reg
 
 @dataclass(slots=True)
 class Flow:
-    """Of a list: the labels it exits to beyond itself, whether it falls through, how many of its nodes exit."""
+    """The labels that a list exits to beyond itself, whether it falls through, how many of its nodes exit."""
 
     labels: frozenset[Label]
     falls: bool

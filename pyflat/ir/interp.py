@@ -43,7 +43,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, MEMORY, PACK, VO
 Elementary = Mapping[str, Callable[..., Any]]
 LANE_BITS = 64
 MOST_BITS = 4096
-"""Of an int without bounds; beyond it the lane is given up."""
+"""Bits of an int without bounds; beyond it the lane is given up."""
 
 
 class LaneFault(Exception):

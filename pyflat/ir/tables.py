@@ -41,7 +41,7 @@ class Table:
     array: npt.NDArray[Any]
     """float64, int64 or bool."""
     number: int
-    """The same for tables with the same bits."""
+    """Equal for tables with equal bits."""
 
     def as_type(self, dtype: str | np.dtype[Any]) -> npt.NDArray[Any]:
         """The numbers as an array of another type, as NumPy converts them."""

@@ -131,7 +131,7 @@ class Keys:
         return tuple([(name, self._text(value)) for name, value in op.attrs]) if op.attrs else ()
 
     def _text(self, value: object) -> str:
-        """Of a table only once, and no text of a long one: it may be read in many places."""
+        """A table's text is made once, and none of a long one: it may be read in many places."""
         if type(value) is not tuple:
             return repr(value)
         if id(value) not in self._tables:

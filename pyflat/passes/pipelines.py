@@ -78,7 +78,7 @@ ENDING: Pipeline = (gather_suspects.PASS.bind(told=False),)
 """What a text that runs shows: its loops end in lanes in which the original raises, too."""
 
 def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
-    """Of `math="fast"`, for a function of any form: the functions of `math`, products for quotients, and products fused
+    """For `math="fast"` and functions of any form: the functions of `math`, products for quotients, and products fused
     into sums where the target may `contract`. Before anything is folded: what folding knows of ranges is then known of
     these values."""
     from pyflat.passes import choose_fast_functions, contract_products, multiply_reciprocals
@@ -96,12 +96,12 @@ def engine(max_trips: int | None = None) -> Pipeline:
 
 
 def within(known: Mapping[Value, Interval]) -> Pipeline:
-    """Of what an engine runs, where its parameters are known to lie in intervals."""
+    """For what an engine runs, where its parameters are known to lie in intervals."""
     return fold_constants.PASS.bind(known=known), share_subexpressions.PASS, prune_dead.PASS
 
 
 def dataflow(hoist_leaving: Pass) -> Pipeline:
-    """Of a structured function, for graphs whose loops are cycles."""
+    """For a structured function, and graphs whose loops are cycles."""
     return hoist_leaving, lower_exits.PASS
 
 

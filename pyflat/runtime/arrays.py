@@ -61,7 +61,7 @@ class Lanes:
     form: Form = PLAIN
 
     def in_memory_order(self) -> Lanes:
-        """The same lanes as they lie in Fortran's order; these themselves where they do not, or were copied."""
+        """These lanes as they lie in Fortran's order; these themselves where they do not, or were copied."""
         if not self.fortran or self.suspect is not None or not any(isinstance(a, Spread) for a in self.inputs):
             return self
         if any(isinstance(a, np.ndarray) for a in self.inputs):
@@ -345,4 +345,4 @@ class CallContext:
     options: Options
     out: Any = None
     part: Part | None = None
-    """Of which larger call this one is a part."""
+    """The larger call that this one is a part of."""

@@ -82,7 +82,7 @@ class Part:
     faults count lanes as the caller of the whole does."""
 
     shape: tuple[int, ...]
-    """Of the whole."""
+    """The shape of the whole."""
     places: Callable[[npt.NDArray[np.intp]], npt.NDArray[np.intp]]
     """Where lanes of the part are in the whole, both flattened."""
     complete: bool = True
@@ -110,7 +110,7 @@ class Part:
         return math.prod(self.shape)
 
     def within(self, outer: Part) -> Part:
-        """The same lanes in the whole that this whole is a part of."""
+        """These lanes in the whole that this whole is a part of."""
         return Part(outer.shape, lambda lanes: outer.places(self.places(lanes)), self.complete and outer.complete)
 
     def lane(self, flat: int) -> int | tuple[int, ...]:
@@ -232,7 +232,7 @@ class Faults:
                    [failure.cause for failure in ordered], [rows], source)
 
     def of_whole(self, part: Part | None) -> Faults:
-        """The same failures, where the call was a part of a larger one."""
+        """These failures as the caller counts them, where the call was a part of a larger one."""
         if part is None:
             return self
         return Faults(part.shape, part.places(self.flat), self._causes, self._columns, self._source)

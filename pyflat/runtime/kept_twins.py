@@ -88,7 +88,7 @@ class Wanted:
         self._key = key_of([FORMAT, *self._versions, self._trace().digest])
 
     def _trace(self) -> Trace:
-        """Of the function and its arguments."""
+        """The trace of the function and its arguments."""
         trace = Trace()
         trace.meet(self._fn)
         for name, shape in self._arguments.items():

@@ -46,7 +46,7 @@ _error_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)
 
 
 def key_of(version: Version, given: Mapping[str, Any], options: Options, watch: bool) -> tuple[Any, ...]:
-    """The same for calls that one plan makes."""
+    """The key of the calls that one plan makes."""
     return id(options), version, watch, *[name for name, value in given.items() if value is NOT_GIVEN]
 
 

@@ -217,7 +217,7 @@ _arrived: OrderedDict[bytes, Any] = OrderedDict()
 Place = tuple[str, str, int, str, int]
 """A text, the name of its file, the line and the name of the function in it, and the future statements in force."""
 _came_from: dict[tuple[str, int, str], Place] = {}
-"""Of the code that has arrived, by its file, line and name: it travels on as it came."""
+"""Places of the code that has arrived, by its file, line and name: it travels on as it came."""
 
 
 def arrive(data: bytes) -> Any:

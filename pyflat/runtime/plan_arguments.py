@@ -78,7 +78,7 @@ def _argument(value: Any) -> Argument | None:
 
 
 def _static(value: Any) -> Argument | None:
-    """The same for an argument that is static. Of numbers that are equal some differ."""
+    """What a plan asks of a static argument. Of numbers that are equal some differ."""
     cls = type(value)
     if cls is tuple:
         return _with_items(cls, (), list(map(_static, value)))
@@ -92,7 +92,7 @@ def _with_items(cls: type, names: tuple[str, ...], items: list[Argument | None])
 
 
 def key_of(names: Sequence[str], given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
-    """The same for calls that one plan makes; None for calls that no plan makes. `given` has a value for each
+    """The key of the calls that one plan makes; None for calls that no plan makes. `given` has a value for each
     parameter."""
     target = at_hand(options.target)
     if target is None or options.dtype not in target.plans or options.errors == "mask":

@@ -155,7 +155,7 @@ class PlanText(Conditions, ABC):
         yield from self._other_type(name, name, argument)
 
     def _other_type(self, value: str, name: str, argument: Argument) -> Iterator[str]:
-        """The same for one argument, which is or gets `name`."""
+        """The conditions for one argument, which is or gets `name`."""
         named = name if value == name else f"{name} := {value}"
         built_in = argument.cls.__module__ in ("builtins", "numpy")
         cls = self.constant(argument.cls) if built_in else self.object(argument.cls)

@@ -25,7 +25,7 @@ WALKED = 4_000
 would not bring them to the kernel as they are."""
 
 C_ORDER, FORTRAN, ALIGNED = 1, 2, 0x100
-"""Of `array.flags.num`, in NumPy's ABI."""
+"""Bits of `array.flags.num`, in NumPy's ABI."""
 
 
 class NumbaText(PlanText):

@@ -92,7 +92,7 @@ class Plans:
         self, caller: Calls, options: Options, twin: Planned, version: Version, arguments: Mapping[str, Any],
         seconds: float, watch: bool
     ) -> None:
-        """The same for a call of a kernel (`pyflat.runtime.kernels`), which took so many seconds; `watch`: warnings
+        """Make the plan for calls of a kernel like this one, which took so many seconds; `watch`: warnings
         count."""
         from pyflat.runtime import kernel_plans
 

@@ -60,7 +60,7 @@ MAX_COUNTED = 10_000
 """After the first failing lane so many more are run, to say how many fail."""
 MAX_SECONDS = 1.0
 _MOST_AXES = 64
-"""Of an array. NumPy takes index arrays for all axes but one of them."""
+"""Axes of an array at most. NumPy takes index arrays for all axes but one of them."""
 _CHUNK = 4096
 _FEW = 16
 """Fewer lanes are written one by one."""
@@ -200,7 +200,7 @@ class Replay:
         return narrowed(found) if call.floats is F4 and call.kinds[leaf] is FLOAT else found
 
     def _column(self, leaf: int, where: tuple[Any, ...], count: int) -> list[Any]:
-        """The same as Python scalars, from the caller's own array: a uint64 keeps its value."""
+        """Lane values of a leaf as Python scalars, from the caller's own array: a uint64 keeps its value."""
         value = self.context.call.values[leaf]
         if isinstance(value, np.ndarray) and self.context.lanes.shape:
             return list(self._picked(leaf, where).tolist())
@@ -265,7 +265,7 @@ class Replay:
         return self.rows_of(np.flatnonzero(wanted))
 
     def rows_of(self, found: npt.NDArray[np.intp]) -> Iterator[tuple[int, Row]]:
-        """The same of these lanes."""
+        """These lanes, with their lane values as Python scalars."""
         for start in range(0, len(found), _CHUNK):
             part = found[start:start + _CHUNK]
             columns = self._columns(part)

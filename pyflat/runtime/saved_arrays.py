@@ -20,7 +20,7 @@ MOST_BYTES = 32 << 20
 
 
 class SavedArrays:
-    """Of one version of a kernel, whose calls may be under way in several threads."""
+    """Copies of arrays for one version of a kernel, whose calls may be under way in several threads."""
 
     def __init__(self) -> None:
         self._spare: list[dict[str, Any]] = []

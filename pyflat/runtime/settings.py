@@ -212,7 +212,7 @@ def options(**given: Unpack[OptionArguments]) -> Iterator[None]:
 
 @lru_cache(maxsize=512)
 def _layer(found: Settings) -> Settings:
-    """The same object for the same settings."""
+    """One object for equal settings."""
     return found
 
 

@@ -201,7 +201,7 @@ class Twin(Generic[P, R_co]):
         self._parameters.check_static(static)
 
     def to(self, target: EngineName | Registered | Target) -> Self:
-        """The same twin on another engine: its name, a `pyflat.targets.Target`, or `pyflat.backend.target(name)` for
+        """This twin on another engine: its name, a `pyflat.targets.Target`, or `pyflat.backend.target(name)` for
         one that another package brings."""
         return cast("Self", self.with_options(target=target))
 
@@ -255,7 +255,7 @@ class Twin(Generic[P, R_co]):
             raise self._caller.kernels.no_lanes(f"{method}()", instead)
 
     def _is_kernel_first(self, options: Options, kinds: str | Sequence[str] | None = None) -> bool:
-        """The same, or a parameter without default is used as an array and nothing has been compiled."""
+        """Whether it is a kernel, or an array parameter has no default and nothing has been compiled."""
         if self._is_kernel(options, kinds) or kinds is not None or self._last(options) is not None:
             return self._is_kernel(options, kinds)
         return bool(self.array_parameters())

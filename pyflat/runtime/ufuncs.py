@@ -144,7 +144,7 @@ class Loop(Protocol):
 
     inputs: Sequence[np.dtype[Any]]
     dtypes: Sequence[np.dtype[Any]]
-    """Of its results."""
+    """The dtypes of its results."""
 
     @property
     def address(self) -> int: ...

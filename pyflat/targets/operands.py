@@ -62,7 +62,7 @@ def operand(array: Array, shape: tuple[int, ...]) -> Array | Spread:
 
 
 def _merged(array: Array) -> Array:
-    """The same lanes with as few axes as there can be in a view, but with one at least."""
+    """An array's lanes with as few axes as there can be in a view, but with one at least."""
     axes: list[list[int]] = []
     for length, stride in zip(array.shape, array.strides, strict=True):
         if length == 1:

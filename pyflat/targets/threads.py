@@ -28,7 +28,7 @@ GRAIN = 16_384
 """Lanes; the block of the NumPy engine, and a multiple of every gang."""
 
 FORCED_GRAIN = 16
-"""The same, where threads are forced."""
+"""The grain where threads are forced."""
 
 PIECE = 0.5e-3
 """Seconds of work in a piece at least; below that, waking a thread costs more than it brings."""

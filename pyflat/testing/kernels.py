@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.twins import Twin
 
 LENGTHS = (0, 1, 2, 3, 5, 8, 17)
-"""Of all axes of one call, in turn."""
+"""Lengths of all axes of one call, in turn."""
 RANKS = (1, 2)
 """How many axes arrays are tried with, where nothing says it."""
 

@@ -32,7 +32,7 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
 
 
 def _is_missing(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
-    """Of numbers only nan is."""
+    """Whether a number is missing: only nan is."""
     value = given.value("obj")
     if not isinstance(value, Value):
         raise s.refuse("flatten/unknown-call", f"{given.title} of {describe(value)}", node)

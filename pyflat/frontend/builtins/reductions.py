@@ -325,7 +325,7 @@ def outer(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
 
 
 def cross(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
-    """Of two vectors of three."""
+    """np.cross of two vectors of three."""
     a, b = (arrays.grid(s, v, node) for v in _operands(s, given, node))
     if a.shape != (3,) or b.shape != (3,):
         raise s.refuse("flatten/not-yet", "np.cross of anything else than two vectors of three", node)

@@ -57,7 +57,7 @@ def _is_object(value: Abstract) -> bool:
 
 
 _KNOWN_MODULES = ("numpy", "fractions", "decimal", "datetime")
-"""Of whose immutable values builtins are computed now."""
+"""Builtins of their immutable values are computed now."""
 
 
 def _converted(s: Evaluator, fn: Any, value: Abstract, node: cst.CSTNode) -> Abstract | None:

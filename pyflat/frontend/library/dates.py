@@ -30,7 +30,7 @@ def is_compiled(value: object) -> bool:
 
 
 def in_python(value: Any) -> Any:
-    """The same class or object, written in Python."""
+    """What `datetime` as it is written in Python has for this class or object."""
     module = _module()
     if id(value) in _BY_IDENTITY:
         return getattr(module, _BY_IDENTITY[id(value)])

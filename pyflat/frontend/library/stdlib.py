@@ -194,7 +194,7 @@ def power_of_ints(base: int, exponent: int, modulus: int) -> int:
 
 
 def power_of_ints_narrow(base: int, exponent: int, modulus: int) -> int:
-    """The same where floats have 24 digits."""
+    """`power_of_ints` where floats have 24 digits."""
     return power_below(base, exponent, modulus, power_modulo_narrow)
 
 
@@ -227,7 +227,7 @@ def power_modulo(base: int, exponent: int, modulus: int) -> int:
 
 
 def power_modulo_wide(base: int, exponent: int, modulus: int) -> int:
-    """The same for a modulus below 2**63."""
+    """`power_modulo` for a modulus below 2**63."""
     power = base % modulus
     result = 1
     while exponent > 0:
@@ -262,7 +262,7 @@ def product_modulo(a: int, b: int, modulus: int) -> int:
 
 
 def product_modulo_wide(a: int, b: int, modulus: int) -> int:
-    """The same for a modulus below 2**63: the upper 31 bits of b, then the lower ones."""
+    """`product_modulo` for a modulus below 2**63: the upper 31 bits of b, then the lower ones."""
     high = times_modulo(times_modulo(a, b >> 32, modulus), 1 << 32, modulus)
     difference = high - (modulus - times_modulo(a, b & 0xFFFFFFFF, modulus))
     return difference if difference >= 0 else difference + modulus
@@ -277,7 +277,7 @@ def times_modulo(a: int, factor: int, modulus: int) -> int:
 
 
 def power_modulo_narrow(base: int, exponent: int, modulus: int) -> int:
-    """The same where floats have 24 digits: products that overflow are left to the original."""
+    """`power_modulo` where floats have 24 digits: products that overflow are left to the original."""
     power = base % modulus
     result = 1 % modulus
     while exponent > 0:

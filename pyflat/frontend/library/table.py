@@ -57,7 +57,7 @@ def isqrt(n: int) -> int:
 
 
 def isqrt_narrow(n: int) -> int:
-    """The same where the root of floats has 24 digits: two steps of Newton's method double them twice."""
+    """`isqrt` where the root of floats has 24 digits: two steps of Newton's method double them twice."""
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")
     root = max(int(math.sqrt(n)), 1)

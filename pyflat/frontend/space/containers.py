@@ -392,7 +392,7 @@ def _position(s: Evaluator, key: Abstract, node: cst.CSTNode) -> Value:
 
 
 def _kind_of_all(values: Any) -> Kind | None:
-    """Of a tuple of ints or of floats, None for anything else."""
+    """The kind of a tuple of ints or of floats, None for anything else."""
     if type(values) is not tuple:
         return None
     if (table := table_of(values)) is not None:

@@ -52,7 +52,7 @@ def check_key(s: Evaluator, key: Abstract, what: str, node: cst.CSTNode) -> None
 
 def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pairs: bool
             ) -> list[tuple[Here, Abstract]]:
-    """Of each row the lanes in which it is there and has the key. In a lane at most one has it."""
+    """The lanes in which each row is there and has the key. In a lane at most one has it."""
     found: list[tuple[Here, Abstract]] = []
     for item in rows(s, ref, node):
         present, row = ragged.split_gap(s, item)

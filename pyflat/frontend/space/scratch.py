@@ -38,7 +38,7 @@ from pyflat.ir.nodes import Value
 
 MAX_PLACES = 64
 MAX_ENTRIES = 64
-"""Of a cache, compared with a key that differs by lane."""
+"""Keys of a cache that are compared with a key that differs by lane."""
 Places = dict[Hashable, None]
 
 
@@ -108,7 +108,7 @@ def of(s: Evaluator, value: Any) -> Abstract:
 
 
 def seen(s: Evaluator, value: Abstract) -> Abstract:
-    """The same value, where it was found as a constant in another one."""
+    """A value as the scratch has it, where it was found as a constant in another one."""
     return of(s, value.value) if s.scratch and isinstance(value, Static) else value
 
 

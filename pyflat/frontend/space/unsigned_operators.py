@@ -177,7 +177,7 @@ def _is_power_of_two(value: Abstract) -> bool:
 
 # --- comparisons
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
-    """Of two numbers that `meet`, exactly."""
+    """The comparison of two numbers that `meet`, exactly."""
     if s.widths is not None:
         return uint64.compare(s, s.widths, opcode, a, b)
     if not isinstance(a, Unsigned):

@@ -186,7 +186,7 @@ def _as_numpy_float(s: Evaluator, widths: Widths, value: Abstract) -> Abstract:
 
 
 def _suspect_quotient(s: Evaluator, made: Value) -> None:
-    """Of `//` and `%`, NumPy warns of infinities, and of what overflows."""
+    """NumPy warns of infinities by `//` and `%`, and of what overflows."""
     if made.kind is FLOAT:
         heap.suspect_if(s, s.build.op("not", s.build.op("isfinite", made)), "a quotient that is not finite",
                         s.frame.captured.tree)

@@ -95,8 +95,8 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
 
 
 def _known_key(function: Abstract, arguments: Arguments, seen: _Reached) -> Hashable:
-    """Of a call with known numbers and strings that reads no lane: its result, if known too, is computed once. None of
-    others."""
+    """The key of a call with known numbers and strings that reads no lane, None of others: its result, if known too,
+    is computed once."""
     values, named = arguments.values()
     read = [*seen.variables.values(), *(value for each in seen.closures for value in each.defaults.values())]
     if not arguments.all_static() or not all(map(signatures.is_by_value, [*values, *named.values()])) \

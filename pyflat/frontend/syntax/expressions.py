@@ -61,8 +61,8 @@ def evaluate(s: Evaluator, node: cst.BaseExpression) -> Abstract:
 
 
 def operand(s: Evaluator, node: cst.BaseExpression, then: cst.CSTNode | None = None) -> Abstract:
-    """The same, where an expression of whole arrays may be left for its user to compute, and `then`, which is evaluated
-    before that, writes to no array."""
+    """`evaluate` where an expression of whole arrays may be left for its user to compute, and `then`, which is
+    evaluated before that, writes to no array."""
     rule = _RULES.get(type(node))
     if s.widths is None or rule is None or then is not None and _may_write(then):
         return evaluate(s, node)

@@ -26,7 +26,7 @@ TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
 IN_KEPT = 128
 """The most iterations of a nest that are unrolled inside of one that is kept because it is too long: straight-line code
-of more takes longer to compile and gains little (design.md)."""
+of more takes longer to compile and gains little (docs/contributors/design/frontend.md)."""
 
 
 class TooLongError(Exception):

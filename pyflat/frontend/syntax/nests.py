@@ -21,20 +21,20 @@ from pyflat.frontend.syntax import scopes
 
 
 def least_iterations(s: Evaluator, node: cst.For, length: int) -> int:
-    """Of the innermost loops; 0 where something may leave a loop of the nest, or skip a part of it."""
+    """Iterations of the innermost loops; 0 where something may leave a loop of the nest, or skip a part of it."""
     if s.frame.has_closures or scopes.may_end(node.body):
         return 0
     return length * _inside(s, node.body, scopes.bound_names(node))
 
 
 def _inside(s: Evaluator, body: cst.BaseSuite, bound: frozenset[str]) -> int:
-    """Of one run of a body: 1 where no loop is sure to run."""
+    """Iterations in one run of a body: 1 where no loop is sure to run."""
     inner = [statement for statement in body.body if isinstance(statement, cst.For)]
     return max(sum(_trips(s, each.iter, bound) * _inside(s, each.body, bound) for each in inner), 1)
 
 
 def _trips(s: Evaluator, source: cst.BaseExpression, bound: frozenset[str]) -> int:
-    """Of a loop over a range of known ints; 0 of any other."""
+    """Trips of a loop over a range of known ints; 0 of any other."""
     if not isinstance(source, cst.Call) or not isinstance(source.func, cst.Name) or source.func.value != "range":
         return 0
     values = [_known(s, each.value, bound) for each in source.args if not each.star and each.keyword is None]

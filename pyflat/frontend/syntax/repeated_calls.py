@@ -84,7 +84,7 @@ class Evaluated:
     counted: int
     """The numbers that frames and labels took."""
     iterations: int
-    """Of the unrolled loops."""
+    """Iterations of unrolled loops."""
     fresh: bool
     rolled: FlattenError | None
 

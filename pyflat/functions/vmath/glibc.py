@@ -73,7 +73,7 @@ def tested(m: Machine, high: Number, low: Number, error: Number, unit: Number) -
 _SMALL = 2.0**140
 _TINY = 2.0**-100
 _OF_POWER = 0.0145 * ULP
-"""Of powers from 1 / _SMALL to _SMALL: 0.509 ulp, and the logarithm's error of 2**-68 times 97."""
+"""The error of powers from 1 / _SMALL to _SMALL: 0.509 ulp, and the logarithm's error of 2**-68 times 97."""
 
 
 def _unless(m: Machine, first: Number, result: Told) -> Told:

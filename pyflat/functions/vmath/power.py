@@ -33,7 +33,7 @@ def log_pair(m: Machine, x: Number) -> Pair:
 
 
 def _log_of_parts(m: Machine, mantissa: Number, k: Number) -> Pair:
-    """The same of mantissa * 2**k."""
+    """log(mantissa * 2**k) as such a sum."""
     f, under = mantissa - 1.0, mantissa + 1.0
     reciprocal = 1.0 / under
     s = f * reciprocal
@@ -115,7 +115,7 @@ def exponent_of_power(m: Machine, size: Number, y: Number) -> tuple[Number, Numb
 
 
 def _exponent_of_log(m: Machine, high: Number, low: Number, y: Number) -> tuple[Number, Number, Number]:
-    """The same of log(size) as a pair and a finite y."""
+    """y times log(size), which is a pair, for a finite y, as `exponent_of_power` gives it."""
     product = y * high
     flat = _FLAT[m.format.name]
     within = m.abs(product) < flat

@@ -17,7 +17,7 @@ from pyflat.functions.vmath.glibc import POWERS, LibraryFunction, Told
 from pyflat.functions.vmath.machine import Machine, Number
 
 ERROR = 2.0**-46
-"""Of a float64 value, as a share of it: 32 units in its last place, of which two are vector math's, and the library's
+"""The error of a float64 value, as a share of it: 32 units in its last place. Two are vector math's, and the library's
 manual knows of no more than five of its own."""
 
 

@@ -20,7 +20,7 @@ def horner(m: Machine, x: Number, coefficients: Sequence[float]) -> Number:
 
 
 def polynomial(m: Machine, x: Number, coefficients: Sequence[float]) -> Number:
-    """The same with half the chain: the even and the odd powers apart (one product more)."""
+    """The polynomial with half the chain of `horner`: the even and the odd powers apart (one product more)."""
     if len(coefficients) < 4:
         return horner(m, x, coefficients)
     square = x * x
@@ -73,7 +73,7 @@ def scale(m: Machine, x: Number, k: Number) -> Number:
 
 
 def scale_by_halves(m: Machine, x: Number, k: Number) -> Number:
-    """The same, the first half of n by an exact product; for twice the bias minus such a number, too."""
+    """`scale` with the first half of n by an exact product; for twice the bias minus such a number, too."""
     half = m.right(k, 1)
     return x * m.floats(m.left(half, m.format.digits)) * m.floats(m.left(k - half, m.format.digits))
 
@@ -113,7 +113,7 @@ def mantissa_exponent(m: Machine, x: Number) -> Pair:
 
 
 def normal_mantissa_exponent(m: Machine, x: Number) -> Pair:
-    """The same for a normal x."""
+    """`mantissa_exponent` for a normal x."""
     f = m.format
     bits = m.bits(x)
     shifted = bits + (f.one_bits - _SQRT_HALF[f.name])

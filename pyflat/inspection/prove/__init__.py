@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 SECONDS = 20.0
 SHARE = 0.95
-"""Of the time, for z3; the rest is for edge rows, where z3 has not decided."""
+"""The part of the time that z3 gets; the rest is for edge rows, where z3 has not decided."""
 MOST_ROWS = 1000
 EDGES: dict[Kind, tuple[Any, ...]] = {
     BOOL: (False, True),
@@ -63,7 +63,7 @@ class Answer:
     name: str
     reason: str
     arguments: Mapping[str, Any] | None = None
-    """Of a counterexample."""
+    """The arguments of a counterexample."""
 
     def __str__(self) -> str:
         match self.verdict:
@@ -109,7 +109,7 @@ def prove_shapes(
     function: FunctionType, shapes: Mapping[str, Shape], options: Options, *, seconds: float = SECONDS,
     work: int | None = None
 ) -> Answer:
-    """The same for a function whose arguments have these shapes."""
+    """`prove` for a function whose arguments have these shapes."""
     from pyflat.passes.pipelines import flatten_ir
 
     began = time.monotonic()

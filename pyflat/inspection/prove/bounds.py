@@ -41,7 +41,7 @@ INSIDE = 4
 ROUNDS = 3
 """How often a conjunction is gone through: what is said last may narrow what is said first."""
 MOST_PARTS = 8
-"""Of a disjunction whose parts are looked at one by one."""
+"""Parts of a disjunction that are looked at one by one, at most. are looked at one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "
 
 
 class Bounds:
-    """Of the terms of one proof."""
+    """Where the terms of one proof lie."""
 
     def __init__(self, terms: Terms, pay: Callable[[], None] = lambda: None):
         self._terms = terms
@@ -284,7 +284,7 @@ class _Known:
         self._narrow(b, meet(self.words(b), exact("sub", others)))
 
     def _choose(self, node: _Node, now: Words) -> None:
-        """Of a choice whose one arm cannot be, the other one was chosen."""
+        """Where one arm of a choice cannot be, the other one was chosen."""
         for place, truth in ((1, False), (2, True)):
             if meet(self.words(node.parts[place]), now).is_empty:
                 self.assume(node.parts[0], truth)

@@ -89,7 +89,7 @@ def _place(a: Term) -> Term:
 
 
 def _known_place(a: Term) -> int | None:
-    """Of a literal; its word, that of 0.0 for both zeros."""
+    """The word of a literal, None for others, that of 0.0 for both zeros."""
     return _place(a).as_signed_long() if z3.is_bv_value(a) else None
 
 

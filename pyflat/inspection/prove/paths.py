@@ -224,7 +224,7 @@ class Meaning:
 
 
 def meaning(fn: Function, walk: Walk, ways: Sequence[Way]) -> Meaning:
-    """Of a function whose `ways` the walk has found."""
+    """The results and faults of a function whose `ways` the walk has found."""
     fails = [*walk.fails, *(way.cond for way in ways if way.label is FAULT)]
     results = [Param(kind) for kind in fn.result_kinds]
     walk.merge(results, [way for way in ways if way.label is not FAULT])

@@ -183,7 +183,7 @@ OF_INTS: dict[str, Callable[..., Sequence[int] | None]] = {
 
 
 def exact(opcode: str, operands: Sequence[Words]) -> Words:
-    """Of an operation on ints, part by part."""
+    """The range of an operation on ints, part by part."""
     found = NOTHING
     for parts in itertools.product(*(operand.parts for operand in map(_as_int, operands))):
         found = joined(found, within(OF_INTS[opcode](*parts)))

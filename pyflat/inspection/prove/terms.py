@@ -122,7 +122,7 @@ class Terms:
         return self._of_result.get(term.get_id())
 
     def kind_of(self, term: Term) -> Kind | None:
-        """Of a value that is no choice and no sum."""
+        """The kind of a value that is no choice and no sum."""
         found = self._kinds.get(term.get_id())
         return None if found is None else found[1]
 

@@ -125,7 +125,7 @@ def _sqrt(t: Term, a: Term) -> Iterator[Term]:
 
 
 def _rounded(below: bool | None, above: bool | None) -> Fact:
-    """Of a rounding whose result is never above, or never below, its operand."""
+    """Facts about a rounding whose result is never above, or never below, its operand."""
     def rule(t: Term, a: Term) -> Iterator[Term]:
         yield (t == NAN) == (a == NAN)
         yield z3.Implies(floats.is_inf(a), t == a)
@@ -233,7 +233,7 @@ class Cuts:
         return [order.formula(made, near, order.at(made, near), up)]
 
     def _ceiling(self, made: Application, operands: Sequence[Any], result: Any) -> list[Term]:
-        """Of exp and pow: no more than at larger operands, and something for other libraries."""
+        """Bounds of exp and pow: no more than at larger operands, and something for other libraries."""
         limit = _CEILINGS.get(made.opcode)
 
         def offends(near: Sequence[Any]) -> bool:

@@ -151,11 +151,11 @@ class Found:
     ints: frozenset[str] = frozenset()
     """Parameters that the body uses as ints."""
     written: CodeType | None = None
-    """Of a method, which is tried as a function that makes the object (`methods`)."""
+    """The code of a method, which is tried as a function that makes the object (`methods`)."""
     use: str = ""
     """How that function uses it."""
     maker: FunctionType | None = None
-    """Of a method: what only makes the object."""
+    """What only makes the object of a method."""
 
 
 def functions(module: ModuleType) -> Iterator[Found]:

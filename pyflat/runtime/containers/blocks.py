@@ -90,7 +90,7 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def with_leaves(value: Any, new: Iterator[Any]) -> Any:
-    """The same result with other arrays."""
+    """A result like `value` with other arrays."""
     if (record := record_of(value)) is not None:
         cls, names, items = record
         return make_record(cls, names, [with_leaves(item, new) for item in items])

@@ -283,7 +283,7 @@ def _counter_name(loop: Loop, parts: LoopParts, counted: Counted) -> str:
 
 
 def _when_done(port: Port) -> Port:
-    """Of a load: the token that says that it has read."""
+    """The token of a load that says that it has read."""
     return port.node.out("done") if port.node.kind == "load" else port
 
 

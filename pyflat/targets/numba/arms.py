@@ -116,7 +116,7 @@ def with_parts(values: Iterable[Value]) -> list[Value]:
 
 def arms_of(ops: Sequence[Op], outside: Iterable[Value], each: dict[Op, float], least: Least, *, gather: bool = False
             ) -> list[Op | Arm] | None:
-    """The same, with what each operation costs, and what an arm has to cost; with `gather` selects (`_chosen`) and
+    """`plan_arms` with what each operation costs, and what an arm has to cost; with `gather` selects (`_chosen`) and
     conditions that are false outside of an arm (`_gathered`) are computed inside."""
     if len(ops) > MOST_OPERATIONS or not any(op.opcode == "select" or _is_and(op) for op in ops):
         return None
@@ -205,7 +205,7 @@ class _Joined:
 
 
 def _absorbed(rests: Sequence[Needs]) -> list[Needs]:
-    """The same alternatives, shorter: `a and b, or not b` is `a or not b`."""
+    """These alternatives, shorter: `a and b, or not b` is `a or not b`."""
     single = {literal for rest in rests if len(rest) == 1 for literal in rest}
     return list(dict.fromkeys(frozenset((value, wanted) for value, wanted in rest
                                         if len(rest) == 1 or (value, not wanted) not in single) for rest in rests))
@@ -283,7 +283,7 @@ def _is_ordered(paths: Mapping[Op, Path]) -> bool:
 
 
 def _ranks(ops: Sequence[Op], costs: Mapping[Op, float]) -> dict[Value, tuple[float, int]]:
-    """Of each operation: what the most expensive operation costs that it takes, and its place."""
+    """For each operation what the most expensive operation costs that it takes, and its place."""
     ranks: dict[Value, tuple[float, int]] = {}
     for position, op in enumerate(ops):
         ranks[op] = max([costs[op], *[ranks[arg][0] for arg in op.args if arg in ranks]]), position
@@ -308,7 +308,7 @@ def _needs(ops: Sequence[Op], outside: set[Value], costs: dict[Op, float], joine
 
 
 def _in_order(needs: Mapping[Op, Needs], joined: _Joined) -> dict[Op, tuple[Literal, ...]]:
-    """The same in the order of the program."""
+    """The needs of each operation in the order of the program."""
     return {op: tuple(joined.in_order(needs[op])) for op in joined.all()}
 
 

@@ -23,8 +23,8 @@ TRIAL = 48
 """Gangs in a trial of each way, where a gang takes long: in a loop."""
 
 SHORT_TRIAL = 192
-"""The same in straight-line code: some microseconds, so that neither the counter nor what a way does at the end of its
-elements counts for much."""
+"""Gangs in a trial in straight-line code: some microseconds, so that neither the counter nor what a way does at the end
+of its elements counts for much."""
 
 STRETCH = 16
 """Trials that the faster way then runs, at first."""
@@ -34,7 +34,7 @@ LONGEST = 16
 
 
 TURNS = 2
-"""The same, where both ways are forced to run."""
+"""Trials that the faster way runs where both are forced to run."""
 
 
 def write_choice(plain: ir.Function, other: ir.Function, trial: int, way: Way, lanes: int) -> ir.Function:
@@ -51,7 +51,7 @@ def write_choice(plain: ir.Function, other: ir.Function, trial: int, way: Way, l
 
 
 def _counting(way: ir.Function) -> ir.Function:
-    """The same function, which counts its elements in the state."""
+    """A function like `way`, which counts its elements in the state."""
     function = ir.Function(way.module, way.function_type, f"counted_{way.name}")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))

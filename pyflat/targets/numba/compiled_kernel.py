@@ -66,7 +66,7 @@ def intervals_of(stored: Mapping[Param, np.dtype[Any]]) -> Mapping[Value, Interv
 
 
 def _is_extended(dtype: np.dtype[Any]) -> bool:
-    """Of uint64 a number may be beyond int64, which whoever converts it notes."""
+    """Not uint64, of which a number may be beyond int64, which whoever converts it notes."""
     return dtype.kind in "if" or (dtype.kind == "u" and dtype.itemsize < 8)
 
 
@@ -263,9 +263,9 @@ class KernelEntry:
     kept: Ufunc
     """What `call` points into."""
     walk: Callable[..., Any]
-    """The same for the shape of the results, and arrays of any layout (`layouts`)."""
+    """`call` for the shape of the results, and arrays of any layout (`layouts`)."""
     dense: Callable[[Sequence[type | None], int], Later | None]
-    """The same for dense arrays (None) of one shape, with so many elements at most, and scalars of these types
+    """`call` for dense arrays (None) of one shape, with so many elements at most, and scalars of these types
     (`dense_calls`), if there is that."""
     blocks: Blocks | None = None
     """Where scalars are packed: `call` takes the arrays and then a block's address."""

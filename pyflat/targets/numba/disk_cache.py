@@ -116,7 +116,7 @@ class Cache:
             return
 
     def sizes(self) -> list[int]:
-        """Of all entries, in bytes."""
+        """The sizes of all entries, in bytes."""
         return [size for _, size, _ in self._entries()]
 
     def _entries(self) -> list[tuple[float, int, str]]:

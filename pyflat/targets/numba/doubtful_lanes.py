@@ -36,7 +36,7 @@ BLOCK = 1024
 """Lanes between two times that doubtful ones are settled: some thirty of them, four registers."""
 MOST_OPERANDS = 12
 REGISTERS = 2
-"""Of a gang of lanes that are settled."""
+"""Registers of a gang of lanes that are settled."""
 _WORD = 64
 
 

@@ -65,7 +65,7 @@ class Lane:
         self.within: Interval | None = None
 
     def lying(self, within: Interval) -> Lane:
-        """The same value, which lies there for one of its users."""
+        """This value, which lies there for one of its users."""
         lane = Lane(self.emit, self.kind, self.value, self.known)
         lane.within = within
         return lane
@@ -179,7 +179,7 @@ class Emitter:
         return -(1 << (int(self.scalars[INT].width) - 1))
 
     def short_ints(self) -> Emitter:
-        """The same with int lanes of 32 bits."""
+        """An emitter like this one with int lanes of 32 bits."""
         return Emitter(self.builder, self.symbols, self.width, {**self.scalars, INT: I32}, self.angles, self.ranges,
                        calls=self.calls)
 
@@ -208,7 +208,7 @@ class Emitter:
         return Lane(self, kind, self.splat(self._constant(kind, number)), number)
 
     def _constant(self, kind: Kind, number: float) -> ir.Constant:
-        """Of one lane; an int modulo what the lane holds."""
+        """The constant of one lane; an int modulo what the lane holds."""
         if kind is INT:
             number = (int(number) - self.lowest_int) % (-2 * self.lowest_int) + self.lowest_int
         return ir.Constant(self.scalars[kind], number)

@@ -88,10 +88,10 @@ class NumbaEngine:
 
     kernels: Kernels
     facts: KernelFacts
-    """Of the kernel of the values."""
+    """Facts of the kernel of the values."""
     dtypes: tuple[np.dtype[Any], ...]
     cost: float = math.inf
-    """Of a register of lanes in that kernel, in adds (`compiled_kernel`)."""
+    """The cost of a register of lanes in that kernel, in adds (`compiled_kernel`)."""
     shelf: Shelf | None = None
     """Where machine code is kept for another process."""
     pace: float = math.inf
@@ -151,7 +151,7 @@ class NumbaEngine:
         return read if others < MOST_KERNELS or (role, pattern, read) in known else ()
 
     def into(self, lanes: Sequence[Operand], n: int, results: list[np.ndarray]) -> np.ndarray | None:
-        """The same, with the results written into these arrays; gives the mask."""
+        """Run `n` lanes, with the results written into these arrays; gives the mask."""
         mask = self.kernels.mask
         if mask == "values":
             suspects = np.empty(n, dtype=np.bool_)

@@ -95,8 +95,8 @@ class SharedState:
         restore(*raised)
 
     def raise_discarded(self) -> None:
-        """The same where what the kernel has computed is given up: all that share the state see that by its count of
-        suspects, which is never 0 again."""
+        """`raise_interrupt` where what the kernel has computed is given up: all that share the state see it by
+        its count of suspects, which is never 0 again."""
         self.words[SUSPECTS] = 1
         self.raise_interrupt()
 

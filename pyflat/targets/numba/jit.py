@@ -322,7 +322,7 @@ def _translated(text: str, cpu: Processor, passes: Passes) -> _Translated:
 
 
 _Objects = Sequence[_Translated]
-"""Of a module, and of the functions that it calls."""
+"""Object files of a module, and of the functions that it calls."""
 
 
 _FORM = b"objects "
@@ -379,7 +379,7 @@ def _pass_builder(machine: Any, passes: Passes) -> Any:
 # --- ufuncs
 
 MAX_OPERANDS = 64
-"""Of a ufunc of NumPy 2."""
+"""Operands of a ufunc of NumPy 2."""
 
 _NONE = -1
 
@@ -402,7 +402,7 @@ class Ufunc:
 
 
 class Direct:
-    """The same call for operands that a ufunc cannot have (none, or too many): arrays of n lanes, and scalars."""
+    """A call for operands that a ufunc cannot have (none, or too many): arrays of n lanes, and scalars."""
 
     __slots__ = ("_data", "_kept", "_loop")
 

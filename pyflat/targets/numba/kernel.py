@@ -112,13 +112,13 @@ four were the fastest or within the noise of it on six of eight loops in float64
 times as fast as three."""
 
 STRAIGHT_REGISTERS, MOST_STRAIGHT = 2, 400
-"""The same for straight-line code of up to so many operations: two registers load each literal once, and fill the gaps
+"""Registers in straight-line code of up to so many operations: two registers load each literal once, and fill the gaps
 of each other's chains. On a Zen 5, of 1, 2, 3, 4 and 6 on ten kernels in both types, the geomean was 1.08 and 1.10
 times that of one register; three were better on Black and Scholes (another 1.18) and worse on others."""
 
 
 MORE_REGISTERS, MOSTLY, LIGHT = 4, 0.25, 64
-"""The same where elementary functions that need no branch are more than this share of the cost: on a Zen 5 another 1.09
+"""Registers where elementary functions without a branch are more than this share of the cost: on a Zen 5 another 1.09
 and 1.16 (Black and Scholes, sRGB; in float32 1.12 and 1.08). And for up to so many operations of which none is
 expensive, where what surrounds them counts: another 1.06 to 1.22 (a piecewise function, regions of a steam table)."""
 SHORT = 40.0

@@ -120,7 +120,7 @@ class Gang:
         self.interrupts = interrupts
         self.shared = {value: Lane(self.scalars, value.kind, lane.value) for value, lane in shared.items()}
         self.fixed = frozenset(shared)
-        """Of these what is the same in all trips too."""
+        """Values that are the same in all trips too."""
         self.wide: dict[Value, Lane] = {}
         """Counters and what is made of them a second time, in every lane of a register: cheaper for what varies than to
         spread the scalar over the register in each trip and for each register. LLVM drops the form that is not used."""

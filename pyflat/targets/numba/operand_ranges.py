@@ -29,14 +29,14 @@ Conditions = dict[Condition, None]
 """Those that hold together, in the order of the program: what is kept on disk must not depend on the process."""
 
 MOST_CONDITIONS, MOST_PARTS, MOST_DEPTH = 64, 256, 4
-"""Of an operation: beyond them the inner ones are not looked at; of what follows from conditions; and how deep a
+"""Conditions of an operation: beyond them the inner ones are not looked at; what follows from them; and how deep a
 condition is looked into."""
 
 
 def operand_ranges(items: Sequence[Item], results: Sequence[Value], suspect: Value | None, floats: FloatFormat,
                    wanted: Callable[[Op], bool]) -> dict[Op, tuple[Interval, ...]]:
-    """Of the `wanted` operations of a flat or masked list. `suspect` says in which lanes the original settles the
-    float results; None where no lane is run again."""
+    """Where operands of the `wanted` operations of a flat or masked list lie. `suspect` says in which lanes the
+    original settles the float results; None where no lane is run again."""
     if not any(map(wanted, all_ops(list(items)))):
         return {}
     walk = _RangeWalk(floats, items, results, suspect, wanted)
@@ -139,7 +139,7 @@ def _outcome(value: Value, known: Mapping[Value, bool], depth: int = MOST_DEPTH)
 
 
 def _alike_of_pairs(ranges: dict[Op, tuple[Interval, ...]]) -> dict[Op, tuple[Interval, ...]]:
-    """The same interval for the sine and the cosine of one angle, which one function computes."""
+    """One interval for the sine and the cosine of an angle, which one function computes."""
     found: dict[Value, Interval] = {}
     pairs = [op for op in ranges if op.opcode in ("sin", "cos")]
     for op in pairs:

@@ -25,7 +25,7 @@ VOID = ir.VoidType()
 TYPE, NUMBER, DATA, RANK, SHAPE, STRIDES, DESCR, ARRAY_FLAGS = 8, 16, 16, 24, 32, 40, 56, 64
 """Offsets of fields in bytes."""
 C_ORDER, FORTRAN, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
-"""Of `array.flags.num`."""
+"""Bits of `array.flags.num`."""
 RAW, INTEGER, TRUTH, SAME, ARRAY = range(5)
 """What an argument is: an object with a number of 8 bytes, a Python int, a Python bool, one object, an array."""
 NDARRAY, TRUE, FALSE, NONE, OTHER, VAIN, COMMON = range(7)

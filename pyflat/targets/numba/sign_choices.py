@@ -45,7 +45,7 @@ def sign_choice(op: Op) -> SignChoice | None:
 
 
 def _tested_bit(condition: Value) -> tuple[Value, int, bool] | None:
-    """Of a comparison of one bit with 0: the int, the place of the bit, and whether it is set where that holds."""
+    """What a comparison of one bit with 0 tests: the int, the bit's place, and whether it is set where that holds."""
     if not isinstance(condition, Op) or condition.opcode not in ("eq", "ne"):
         return None
     masked, zero = condition.args

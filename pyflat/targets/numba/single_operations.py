@@ -41,7 +41,7 @@ _WRITERS = ("functions", "ir", "analysis", "targets/numba")
 """The parts of the package that write a kernel."""
 
 _STATE_WORDS = 64
-"""Of a kernel's state, more than it has: nothing was suspected, interrupted, or is to be converted."""
+"""Words of a kernel's state, more than it has: nothing was suspected, interrupted, or is to be converted."""
 
 
 def is_kept() -> bool:
@@ -81,7 +81,7 @@ class Wanted:
 
     @property
     def kinds(self) -> list[Kind]:
-        """Of the operands."""
+        """The kinds of the operands."""
         return [BOOL, self.kind, self.kind] if self.opcode == "select" else [self.kind] * len(self.uniform)
 
     def ufunc(self, code: MachineCode) -> np.ufunc:
@@ -145,7 +145,7 @@ def made_ufunc(wanted: Wanted) -> np.ufunc | None:
 
 
 def kept_ufunc(wanted: Wanted) -> np.ufunc | None:
-    """The same where its machine code is on disk; else None."""
+    """A ufunc of the operation where its machine code is on disk; else None."""
     code = wanted.kept() if wanted.exists() else None
     return None if code is None else wanted.ufunc(code)
 

@@ -123,7 +123,7 @@ def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
 _OF_DTYPE = 365
 """PyDataType_GetArrFuncs in NumPy's table (numpy/_core/code_generators/numpy_api.py)."""
 _PLACES = {"argmax": 26, "dotfunc": 27, "sort": 33, "argmin": 46}
-"""Of the pointers of PyArray_ArrFuncs (numpy/ndarraytypes.h)."""
+"""Places of the pointers of PyArray_ArrFuncs (numpy/ndarraytypes.h)."""
 
 
 def array_function(dtype: str, which: str) -> int:

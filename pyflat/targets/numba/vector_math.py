@@ -228,7 +228,7 @@ def is_without_branch(name: str, within: Within, real: ir.Type) -> bool:
 
 
 def _nans(name: str, within: Within) -> tuple[bool, ...]:
-    """Of which operand a nan gives nan."""
+    """For each operand whether its nan gives nan."""
     if name == "pow" and len(within) == 2:  # else the exponent is a literal, and not 0
         x, y = within
         return not y.has(0.0), not x.has(1.0)
@@ -337,7 +337,7 @@ def emit_library(e: Emitter, name: str, *args: Any, within: Within = ()) -> Any:
 
 
 def emit_told(e: Emitter, row: LibraryFunction, *args: Any, within: Within = ()) -> Any:
-    """The same for a row of a table of such functions."""
+    """Emit the function of a row of a table of such functions."""
     if row.name in e.calls and e.width > 1:
         algorithm = _algorithm_of(row, args, within)
         name = "_".join([row.name, *([] if row.exponent is None else [f"{row.exponent:g}"]), algorithm.title])
@@ -366,7 +366,7 @@ def _told(e: Emitter, row: LibraryFunction, algorithm: Special, args: Sequence[A
 
 
 def emit_of_pair(e: Emitter, name: str, place: int, x: Any, within: Within = ()) -> Any:
-    """The same for the sine (0) or the cosine (1) of an angle of which both are wanted. Each is one call of a function
+    """Emit the sine (0) or the cosine (1) of an angle of which both are wanted. Each is one call of a function
     for both, which depends on nothing but the angle: LLVM keeps one of the calls."""
     builder = e.builder
     prototype = ir.LiteralStructType([x.type, x.type, _truth(x.type)])

@@ -51,7 +51,7 @@ class Check:
 
 
 Form = Literal["same", "lanes", "stored"]
-"""Of an argument: a scalar, the same in all lanes; an array as operations take it; one that is converted first."""
+"""An argument is a scalar, the same in all lanes; an array as operations take it; one that is converted first."""
 
 Pattern = tuple[Form, ...]
 """The forms of the arguments."""
@@ -74,7 +74,7 @@ class Program:
         self.functions: list[str] = []
         self.objects: dict[str, Any] = {}
         self.bytes = 0
-        """Of all temporaries, for a lane."""
+        """Bytes of all temporaries, for a lane."""
         self._constants: dict[tuple[object, ...], str] = {}
 
     # --- names
@@ -405,7 +405,7 @@ class Conjunctions:
             *[self._literals.get((value, wanted), frozenset({(value, wanted)})) for value in values])
 
     def cover(self, conditions: Sequence[tuple[Value, bool]]) -> list[tuple[Value, bool]]:
-        """The same conditions, with what is computed already for as many of them together as there are."""
+        """These conditions, with what is computed already for as many of them together as there are."""
         left, found = set(conditions), list[tuple[Value, bool]]()
         for literals, op in sorted(self._known.items(), key=lambda each: -len(each[0])):
             if literals <= left and (len(literals) > 1 or (op, True) not in literals):

@@ -29,7 +29,7 @@ WORTH = 4.0
 
 _UNIT = 0.13
 _LIBRARY, _TOLD, _POWER, _OWN, _PYTHON = map(Nanoseconds, (12.0, 4.0, 2.0, 5.0, 100.0))
-"""Of the C library's functions those are cheaper whose bits can be told (`library`), as they are after many
+"""The C library's functions are cheaper whose bits can be told (`library`), as they are after many
 lanes, and powers with a small literal exponent."""
 _OTHERS = {"floor": 0.15, "truediv": 0.26, "select": 0.5, "ufunc": 30.0, "gather": 0.5, "np_maximum": 0.17,
            "np_minimum": 0.17, "np_fmax": 0.17, "np_fmin": 0.17, "np_extreme": 0.4}

@@ -50,10 +50,10 @@ BLOCK = 16_384
 """Lanes computed at a time, at most."""
 
 LEAST = 4_096
-"""The same, where the temporaries of more lanes would not fit into an arena."""
+"""The block where the temporaries of more lanes would not fit into an arena."""
 
 SHORT = 16
-"""The same, where blocks are forced to be short."""
+"""The block where blocks are forced to be short."""
 
 FEW = 256
 """Up to so many lanes selects are written with np.putmask, which is one call. Beyond that it depends on the lanes: it
@@ -125,7 +125,7 @@ class NumpyEngine:
         return results, self.into(lanes, n, results)
 
     def into(self, lanes: Sequence[Operand], n: int, results: list[Array]) -> Array | None:
-        """The same, with the results written into these arrays; gives the mask."""
+        """Run `n` lanes, with the results written into these arrays; gives the mask."""
         if not n:
             return None
         with saved_status(), np.errstate(all="ignore"):
@@ -270,7 +270,7 @@ class _Patterns:
 
     @property
     def styles(self) -> list[set[str]]:
-        """Of the functions that are there."""
+        """The styles of the functions that are there."""
         return [set(made.styles) for made in tuple(self._made.values()) if isinstance(made, _Arrays)]
 
     def together(self, pattern: Pattern) -> Pattern:

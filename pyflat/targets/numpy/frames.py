@@ -144,7 +144,7 @@ class Frame(Values):
         return spelling(op, self.floats).format(*operands)
 
     def _logic(self, op: Op, dying: Sequence[Value]) -> bool:
-        """Of a bool that is the same in all lanes and one that is not: a ufunc would go through bytes one by one."""
+        """A bool that is the same in all lanes with one that is not: a ufunc would go through bytes one by one."""
         same = [arg for arg in op.args if self.is_uniform(arg)]
         if op.kind is not BOOL or not same:
             return self._ufunc(op, dying)

@@ -143,7 +143,7 @@ def kept(*operation: Any) -> Call | None:
 
 
 def compiled(*operation: Any) -> Call | None:
-    """The same, compiled; None where there is none for this processor and library."""
+    """Vector code of an operation, compiled; None where there is none for this processor and library."""
     return _compiler().made_ufunc(_compiler().Wanted(*operation)) if _has_compiler() else None
 
 

@@ -43,7 +43,7 @@ class Place:
     bits: str = ""
     slot: Slot | None = None
     uniform: bool = False
-    """The same in all lanes: a scalar, and `bits` is unused."""
+    """Equal in all lanes: a scalar, and `bits` is unused."""
     temporary: bool = False
     """An array of its own, which is deleted when it is used no more."""
     home: Slot | None = None
@@ -119,7 +119,7 @@ class Names(Protocol):
         """A scalar."""
 
     def number(self, value: Const) -> str:
-        """The same as an array without axes."""
+        """A number as an array without axes."""
 
     def pattern(self, kind: Kind, bits: int) -> str:
         """The bits of a number of this kind as an int, an array without axes."""

@@ -49,7 +49,7 @@ class Dialect:
     select: Callable[[Expr, Expr, Expr], Expr]
     negation: Callable[[Expr], Expr]
     gather: Callable[[Sequence[Expr], Expr], Expr]
-    """Of the items of a table and an index."""
+    """How an item is chosen from a table by an index."""
 
     stands_alone: bool = True
     """It runs outside the user's module: it imports what it uses, and has no names of that module."""

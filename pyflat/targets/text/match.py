@@ -241,5 +241,5 @@ def _extreme_step(name: str, value: Value) -> tuple[Value, Value] | None:
 
 
 def _same(a: Value, b: Value) -> bool:
-    """The same value, or equal constants."""
+    """One value, or equal constants."""
     return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)

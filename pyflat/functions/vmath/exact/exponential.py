@@ -26,7 +26,7 @@ _EXP2 = tuple(map(_h, ("0x1.62e42fefa39efp-1", "0x1.ebfbdff82c424p-3", "0x1.c6b0
 SMALL = -512.0
 _MAGIC, _MAGIC_OF_EXP2 = 1.5 * 2.0**52, 1.5 * 2.0**45
 _MAGIC_BITS = 0x4338000000000000
-"""Of both, but for an exponent that is 7 less in the second."""
+"""The bits of both, but for an exponent that is 7 less in the second."""
 
 
 def _with_exponents(rows: Array) -> Array:

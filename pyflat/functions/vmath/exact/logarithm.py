@@ -68,7 +68,7 @@ def of_normal(m: Machine, x: Number) -> Number:
 
 
 def of_positive(m: Machine, x: Number) -> Number:
-    """The same of subnormal numbers too."""
+    """log(x) of a positive x, subnormal numbers too."""
     subnormal = x < m.format.smallest_normal
     return _of_scaled(m, m.select(subnormal, x * 2.0**52, x), m.select(subnormal, 52.0, 0.0))
 

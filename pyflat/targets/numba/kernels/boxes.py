@@ -166,7 +166,7 @@ class Boxes:
         return None
 
     def _product(self, a: Box, b: Box, depth: int) -> Box:
-        """Of two numbers that are not known. The ends are among the products of ends."""
+        """The product of two numbers that are not known. The ends are among the products of ends."""
         products = []
         for x, y in dict.fromkeys((x, y) for x in (a.low, a.high) for y in (b.low, b.high)):
             both = self.builder.smul_with_overflow(x, y)

@@ -66,7 +66,7 @@ class KernelCode(KernelOperations):
         self.layouts = layouts
         self.targets: dict[Label, Target] = {}
         self.again: Label | None = None
-        """Of the innermost loop."""
+        """The label by which the innermost loop goes on."""
         self.counters = counters(kernel.function.body)
         self.versions = True
         strided = {name: layout == STRIDED for name, layout in layouts.items()}

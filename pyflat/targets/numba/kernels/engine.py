@@ -220,7 +220,7 @@ class NumbaKernel:
 
 
 def _watched() -> int:
-    """Of what a kernel gives, in NumPy's error state of now: overflows of ints may be ignored alone."""
+    """Bits of what a kernel gives that count in NumPy's error state of now: overflows of ints may be ignored alone."""
     return WARNED if np.geterr()["over"] == "ignore" else WARNED | WRAPPED
 
 

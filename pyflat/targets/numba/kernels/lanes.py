@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode
 
 REGISTERS, MASKED_REGISTERS = 4, 3
-"""Of lanes that run together: each waits for its own chain of operations, and the others fill the gaps. A loop that
-lanes leave one after the other needs two masks for each, of seven that the processor has: on a Zen 5 a Mandelbrot set
-ran at 5.2 times the speed of numba.njit with four, 8.0 with three."""
+"""Registers of lanes that run together: each waits for its own chain of operations, and the others fill the gaps. A
+loop that lanes leave one after the other needs two masks for each, of seven that the processor has: on a Zen 5 a
+Mandelbrot set ran at 5.2 times the speed of numba.njit with four, 8.0 with three."""
 PATIENCE = 2**20
 """Turns of a loop for which lanes wait that may have to wait for ever."""
 
 
 def lanes_in_register() -> int:
-    """Of float64."""
+    """Lanes of float64 in a register."""
     return max(processor().vector_bytes // 8, 2)
 
 

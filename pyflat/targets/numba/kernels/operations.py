@@ -127,7 +127,7 @@ class KernelOperations:
         self.guard: Guard | None = None
         self.tests = set[Value]() if careful else _tests_before_flags(kernel.function.body)
         self.hidden_tests: dict[Value, tuple[Lane, Lane]] = {}
-        """Of tests the truth, and one of which LLVM does not know that it is the same."""
+        """The truth of tests, and one of which LLVM does not know that it is the same."""
         self.around: list[tuple[set[Value], Any]] = []
         """The loops around what is written, from outside: what changes in each, and the block before it."""
         self.met: list[Any] = []
@@ -161,7 +161,7 @@ class KernelOperations:
         return self.hidden(lane)
 
     def hidden(self, lane: Lane) -> Lane:
-        """The same number, of which LLVM knows nothing, where flags are looked at."""
+        """An equal number, of which LLVM knows nothing, where flags are looked at."""
         if not self.warns:
             return lane
         e, b = lane.emit, self.builder
@@ -249,7 +249,7 @@ class KernelOperations:
         return None if known is None else Lane(self.e, op.kind, b.load(known, typ=self.e.scalars[op.kind]))
 
     def hidden_condition(self, value: Value) -> Lane:
-        """The same truth, of which LLVM does not know behind a branch what it is."""
+        """The truth of a test, of which LLVM does not know behind a branch what it is."""
         found = self.lane(value)
         of, hidden = self.hidden_tests.get(value, (None, found))
         return hidden if of is found else found

@@ -159,7 +159,7 @@ class Reducer:
         return self._arg("argmin", vector)
 
     def dense(self, vector: Vector) -> Vector:
-        """The same elements without gaps."""
+        """The elements without gaps."""
         if getattr(vector.stride, "constant", None) == self.size:
             return vector
         b, first, gaps = self.b, stack(self.b, POINTER), self.b.icmp_signed("!=", vector.stride, i64(self.size))

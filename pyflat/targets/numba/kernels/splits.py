@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode, Target
 
 REGISTERS = 4
-"""Of lanes in a turn, where there are so many left: fewer wait for each other's results."""
+"""Registers of lanes in a turn, where there are so many left: fewer wait for each other's results."""
 MOST_BUFFERS = 6
 _SLOW = frozenset({"sqrt", "np_sqrt", "divide", "truediv"})
 

@@ -55,7 +55,7 @@ class Writer:
         self.nest: Nest | None = None
         self.boxes = Boxes()
         self.ranges: list[tuple[str, str] | None] = []
-        """Of a nest in blocks: the names of where each axis starts and stops."""
+        """Names of where each axis of a nest in blocks starts and stops."""
         self.skipped: set[Value] = set()
         self.functions: dict[str, str] = {}
         self._memories = {name: str(argument.memory) for name, argument in kernel.arguments.items()
