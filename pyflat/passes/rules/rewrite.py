@@ -31,7 +31,7 @@ class Rules:
     def __init__(self, rules: Sequence[Rule]):
         self.by_opcode: dict[str, list[tuple[Rule, _Needs]]] = defaultdict(list)
         for rule in rules:
-            opcode, needs = rule.pattern.opcode, _Needs(rule.pattern)
+            opcode, needs = rule.pattern.opcode, _Needs(rule)
             self.by_opcode[opcode].append((rule, needs))
             if opcode in _MIRRORED:
                 self.by_opcode[_MIRRORED[opcode]].append((rule, needs))
@@ -52,9 +52,9 @@ class _Needs:
 
     __slots__ = ("literal", "opcodes")
 
-    def __init__(self, pattern: Apply):
-        self.literal = any(isinstance(a, Literal) or isinstance(a, Word) and a.literal for a in pattern.args)
-        inner = {a.opcode for a in pattern.args if isinstance(a, Apply)}
+    def __init__(self, rule: Rule):
+        self.literal = rule.needs_literal
+        inner = {a.opcode for a in rule.pattern.args if isinstance(a, Apply)}
         self.opcodes = [frozenset({opcode, _MIRRORED.get(opcode, opcode)}) for opcode in inner]
 
 
