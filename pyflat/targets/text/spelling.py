@@ -161,11 +161,11 @@ def _literal(value: Const, dialect: Dialect) -> Expr:
 
 def calls(opcode: str) -> frozenset[str]:
     """The last parts of function names with which a user writes this operation: asin, math.asin, np.arcsin."""
-    known = {"floor_int": {"floor"}, "ceil_int": {"ceil"}, "round_int": {"round"}, "round_digits": {"round"},
-             "to_int": {"int", "trunc"}, "to_float": {"float"}, "exact_float": {"float"}, "abs": {"abs", "fabs"},
-             "ipow": {"pow"}, **{name: {name} for name in ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite")}}
-    if opcode in known:
-        return frozenset(known[opcode])
+    known = {"round_digits": "round", "ipow": "pow", **{name: name for name in ("floor", "ceil", "trunc")}}
+    row = PRIMITIVES.get(opcode)
+    written = row.written if row and row.written else (known[opcode],) if opcode in known else ()
+    if written:
+        return frozenset(name.rpartition(".")[2] for name in written)
     record = RECORDS.get(opcode)
     if record is None:
         return frozenset()
