@@ -241,7 +241,7 @@ MUTANTS: tuple[Mutant, ...] = (
           's.build.op(opcode, s.build.op("exact_float", lane(a)), lane(b))',
           's.build.op(opcode, s.build.op("to_float", lane(a)), lane(b))'),
          ("a comparison of float with int is not mirrored", "_compare_mixed",
-          "return _compare_mixed(s, _MIRROR[opcode], b, a)", "return _compare_mixed(s, opcode, b, a)"),
+          "return _compare_mixed(s, MIRRORED[opcode], b, a)", "return _compare_mixed(s, opcode, b, a)"),
          tests="project/test_values.py programs/test_adversary.py"),
     *_of("specialise", "frontend/syntax/handlers.py",
          ("the second handler that fits is taken", "_dispatch",

@@ -261,5 +261,9 @@ OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTO
 
 SIGNS = {name: row.operator for name, row in PRIMITIVES.items() if row.native and len(row.signatures[0][0]) == 2}
 """Operations of two operands -> Python's operator for them, which NumPy's arrays have as well."""
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+"""Comparison -> the one that is true where it is false, but for orders of nan."""
+MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""Comparison -> the one of the same operands in the other order."""
+COMPARISONS = tuple(OPPOSITE)
 COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor", "eq", "ne"})

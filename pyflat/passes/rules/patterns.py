@@ -21,13 +21,12 @@ from typing import Any
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
+from pyflat.ir.ops import COMMUTATIVE, MIRRORED, OPERATIONS
 from pyflat.ir.types import BOOL, INT, Kind
 from pyflat.passes.rules.logic import same
 
 Where = Callable[..., Mapping[str, Any] | None]
 _TOKEN = re.compile(r"\s*(-?inf\b|[A-Za-z_]\w*|-?\d+(?:\.\d*)?(?:e-?\d+)?|[(),])")
-_MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ def _apply(pattern: Apply, opcode: str, args: Sequence[Value], bound: Bindings, 
         return
     if opcode == pattern.opcode:
         yield from _all(pattern.args, args, bound, inner)
-    if pattern.opcode == (opcode if opcode in COMMUTATIVE else _MIRROR.get(opcode)):
+    if pattern.opcode == (opcode if opcode in COMMUTATIVE else MIRRORED.get(opcode)):
         yield from _all(pattern.args, args[::-1], bound, inner)
 
 
