@@ -6,7 +6,7 @@ those that start with n ints, all others are of the rule's kind. An operation of
 order where the order is free, and a comparison its mirror image. The right side is made of the same words, and of the
 literals that `where` computes:
 
-    Rule("merge steps", INT, "add(add(x, A), B)", "add(x, R)", where=lambda A, B: {"R": wrap(A + B)})
+    Rule(INT, "add(add(x, A), B)", "add(x, R)", where=lambda A, B: {"R": wrap(A + B)})
 
 `where` takes the literals and gives the new ones by name, or None where the rule does not apply.
 """
@@ -62,7 +62,6 @@ class Rule:
     free     it need not pay: the right side is the form that other rules expect
     """
 
-    name: str
     kind: Kind
     before: str
     after: str
@@ -142,9 +141,9 @@ def _collect(pattern: Pattern, seen: dict[str, Word]) -> None:
                 _collect(arg, seen)
 
 
-def rules(kind: Kind, *lines: str) -> tuple[Rule, ...]:
-    """Rules written "before -> after", which is their name, too."""
-    return tuple(Rule(line, kind, before, after) for line in lines for before, after in (line.split(" -> "),))
+def rules(kind: Kind, *lines: str, part: str = "") -> tuple[Rule, ...]:
+    """Rules written "before -> after"."""
+    return tuple(Rule(kind, before, after, part=part) for line in lines for before, after in (line.split(" -> "),))
 
 
 def applied(rules: Iterable[Rule]) -> dict[str, Applied]:
