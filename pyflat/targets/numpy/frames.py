@@ -29,7 +29,7 @@ import numpy as np
 from pyflat.functions import gamma_check, libm
 from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.ops import PRIMITIVES, ROUNDED, Accuracy
 from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy.extremes import BY
@@ -47,7 +47,6 @@ FEW_EXTREMES = 1024
 TRIES = 3
 """How often a minimum of two floats may turn out to be zero or nan before only the select is computed."""
 
-_ROUNDED = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint"}
 _CASTS = frozenset({"to_float", "exact_float", "to_int"})
 
 
@@ -213,7 +212,7 @@ class Frame(Values):
         place = self.places[arg]
         slot = place.slot if arg in dying and place.slot is not None else self.new_slot(self.width(FLOAT))
         text = self.seen(slot, FLOAT)
-        self.lines.append(f"{_ROUNDED[op.opcode]}({self.array(arg)}, {text})")
+        self.lines.append(f"{ROUNDED[op.opcode]}({self.array(arg)}, {text})")
         self.lines.append(f"{self.define(op).text}[...] = {text}")
         if slot is not place.slot:
             self.free(slot)
@@ -399,8 +398,7 @@ class Frame(Values):
 
 
 _WRITERS: Mapping[str, Callable[[Frame, Op, Sequence[Value]], bool]] = {
-    **dict.fromkeys(UFUNCS, Frame._ufunc), **dict.fromkeys(_CASTS, Frame._cast),
-    **dict.fromkeys(_ROUNDED, Frame._round),
+    **dict.fromkeys(UFUNCS, Frame._ufunc), **dict.fromkeys(ROUNDED, Frame._round), **dict.fromkeys(_CASTS, Frame._cast),
     **{row.name: Frame._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
     **dict.fromkeys(gamma_check.PARTS, Frame._library),
     "and": Frame._logic, "or": Frame._logic, "np_power": Frame._power, "np_powers": Frame._power,
