@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import libcst as cst
 
-from pyflat.frontend.nesting import MAX_NESTING, Place, too_deep
+from pyflat.frontend.nesting import MAX_NESTING, TextPlace, too_deep
 from pyflat.functions.locks import brief
 
 LINES = 200
@@ -35,7 +35,7 @@ class Piece(NamedTuple):
     whole text."""
 
     text: str
-    deep: Place | None
+    deep: TextPlace | None
 
 
 # --- cutting

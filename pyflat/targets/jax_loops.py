@@ -20,7 +20,7 @@ from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Value
 from pyflat.targets.columns import Rules, Term, Terms
 from pyflat.targets.columns.slopes import Slopes
 from pyflat.targets.columns.terms import lookup
-from pyflat.targets.xp import Extra, Writer, rules_of
+from pyflat.targets.xp import Extra, TextWriter, rules_of
 
 Arrays = dict[Value, Any]
 
@@ -29,7 +29,7 @@ def looped(fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | Non
            ) -> Callable[..., tuple[Any, ...]]:
     """The code of a fused function in which loops were kept, and where they give up. Lanes in which Python may raise,
     or that do not end in time, are what `xp.function` makes of them: nan, a mask, or anything ("unchecked")."""
-    code = _Code(fn, xp, dtype, extra, max_trips)
+    code = _LoopCode(fn, xp, dtype, extra, max_trips)
 
     def run(*lanes: Any) -> tuple[Any, ...]:
         *values, suspect = code(*lanes)
@@ -47,10 +47,10 @@ def looped(fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | Non
     return run
 
 
-class _Code:
+class _LoopCode:
     def __init__(self, fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | None):
         self.fn, self.xp, self.max_trips = fn, xp, max_trips
-        self.writer: Callable[[], Writer] = partial(Writer, xp, dtype, extra)
+        self.writer: Callable[[], TextWriter] = partial(TextWriter, xp, dtype, extra)
         self.dtypes: Mapping[str, Any] = self.writer().dtypes
         self.blocks = {id(block): _BlockCode(self, block, rules_of(xp, extra)) for block in _blocks(fn.body)}
 
@@ -138,7 +138,7 @@ class _Code:
 class _BlockCode:
     """A block as one function of the arrays that it reads, to those that are read elsewhere."""
 
-    def __init__(self, code: _Code, block: Block, rules: Rules):
+    def __init__(self, code: _LoopCode, block: Block, rules: Rules):
         self.code = code
         own = set(block.ops)
         self.reads = [v for v in _read([block]) if v not in own and not isinstance(v, Const)]

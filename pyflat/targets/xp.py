@@ -172,7 +172,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
         results = [t.op("select", suspect, math.nan, root) for root in results]
     if faults == "mask":
         results = [*results, suspect]
-    return Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
+    return TextWriter(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
 
 
 def rules_of(xp: Any, extra: Extra) -> Rules:
@@ -186,7 +186,7 @@ _MIXES = frozenset(SIGNS) - {"shl", "shr"}
 """Operations of arrays with Python numbers, too."""
 
 
-class Writer:
+class TextWriter:
     """The text of a function, and what it names."""
 
     def __init__(self, xp: Any, dtype: str, extra: Extra):

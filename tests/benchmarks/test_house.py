@@ -45,6 +45,10 @@ def test_pyproject_is_short(measured):
     assert measured.settings <= 150
 
 
+def test_a_name_is_one_class(measured):
+    assert len(measured.shared) <= 17
+
+
 def test_a_mathematical_function_is_a_record_and_a_kernel(measured):
     """tests/project/test_recipes.py carries the recipe out and uses the function."""
     assert measured.places == ("pyflat/functions/records.py", "pyflat/functions/vmath/bessel.py")
