@@ -80,8 +80,8 @@ def circles(graph: Mapping[str, Set[str]]) -> Iterator[tuple[str, ...]]:
 
 def shared_names() -> tuple[str, ...]:
     """The names of classes that stand at the top of more than one module."""
-    classes = collections.Counter(node.name for path in PACKAGE.rglob("*.py") for node in ast.parse(path.read_text()).body
-                                  if isinstance(node, ast.ClassDef))
+    trees = [ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")]
+    classes = collections.Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
     return tuple(sorted(name for name, count in classes.items() if count > 1))
 
 

@@ -12,7 +12,7 @@ from astropy.table import GapColumn as TableColumn
 from astropy.table import MaskedColumn, Table
 
 from pyflat.runtime.containers import LibraryCall, tables
-from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.columns import run
 from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 
@@ -38,12 +38,7 @@ def by_name(call: LibraryCall, table: Any) -> Any:
     """A column for one number, a table for several results."""
     if not isinstance(table, Table):
         raise TypeError(f"by_name takes a table of named columns, not an astropy.{type(table).__name__}")
-    columns = tables.chosen(call, table.colnames)
-    found = tables.run(call, {name: table[column] for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else type(table)(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, table.colnames, table.__getitem__, type(table))
 
 
 def _column(name: str, value: Any) -> GapColumn:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from pyflat.runtime.containers import LibraryCall, tables
-from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.columns import run
 from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 from pyflat.targets import polars as target
@@ -50,12 +50,7 @@ def by_name(call: LibraryCall, table: Any) -> Any:
         return table.select(found).unnest(pl.selectors.struct()) if pl.Struct in names.dtypes() else table.select(found)
     if not isinstance(table, pl.DataFrame):
         raise TypeError(f"by_name takes a table of named columns, not a polars.{type(table).__name__}")
-    columns = tables.chosen(call, table.columns)
-    found = tables.run(call, {name: table[column] for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else pl.DataFrame(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, table.columns, table.__getitem__, pl.DataFrame)
 
 
 def _column(value: Any) -> GapColumn:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyflat.runtime.containers import LibraryCall, tables
-from pyflat.runtime.containers.columns import named, run
+from pyflat.runtime.containers.columns import run
 from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 
@@ -43,12 +43,7 @@ def by_name(call: LibraryCall, table: Any) -> Any:
     """An array for one number, a table for several results."""
     if not isinstance(table, pa.Table | pa.RecordBatch):
         raise TypeError(f"by_name takes a table of named columns, not a pyarrow.{type(table).__name__}")
-    columns = tables.chosen(call, table.schema.names)
-    found = tables.run(call, {name: table.column(column) for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else pa.table(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, table.schema.names, table.column, pa.table)
 
 
 def _column(value: Any) -> GapColumn:

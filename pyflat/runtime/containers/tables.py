@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,18 +81,20 @@ def with_defaults(call: LibraryCall, given: Mapping[str, Any]) -> dict[str, Any]
 def by_name(call: LibraryCall, table: Any) -> Any:
     """A dict of arrays, or a structured array: a dict, or a structured array, of the results; an array for one."""
     if isinstance(table, Mapping):
-        columns = chosen(call, list(table))
-    elif isinstance(table, np.ndarray | np.void) and table.dtype.names:
-        columns = chosen(call, list(table.dtype.names))
-    else:
-        raise TypeError(f"by_name takes a table of named columns (a frame, a Dataset, a dict, a structured array), "
-                        f"not a {type(table).__name__}")
-    found = run(call, {name: table[column] for name, column in columns.items()})
+        return result(call, list(table), table.__getitem__, dict)
+    if isinstance(table, np.ndarray | np.void) and table.dtype.names:
+        return result(call, list(table.dtype.names), table.__getitem__, _structured)
+    raise TypeError(f"by_name takes a table of named columns (a frame, a Dataset, a dict, a structured array), "
+                    f"not a {type(table).__name__}")
+
+
+def result(call: LibraryCall, known: Sequence[Hashable], column: Callable[[Any], Any], table: Callable[[Any], Any]
+           ) -> Any:
+    """The result with columns of those that are known: itself for one number, what `table` makes of several results."""
+    found = run(call, {name: column(wanted) for name, wanted in chosen(call, known).items()})
     value, *faults = found if call.options.errors == "mask" else (found,)
     parts = dict(named(value))
-    made: Any = value if "" in parts else parts
-    if "" not in parts and not isinstance(table, Mapping):
-        made = _structured(parts)
+    made = value if "" in parts else table(parts)
     return (made, *faults) if faults else made
 
 

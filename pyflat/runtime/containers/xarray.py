@@ -14,7 +14,6 @@ import xarray as xr
 
 from pyflat.ir.shape import Path, make_record, record_of
 from pyflat.runtime.containers import LibraryCall, tables
-from pyflat.runtime.containers.columns import named
 
 
 def call(call: LibraryCall) -> Any:
@@ -47,12 +46,7 @@ def by_name(call: LibraryCall, table: Any) -> Any:
     """A DataArray for one number, a Dataset for several results."""
     if not isinstance(table, xr.Dataset):
         raise TypeError(f"by_name takes a table of named variables, not an xarray.{type(table).__name__}")
-    columns = tables.chosen(call, list(table.variables))
-    found = tables.run(call, {name: table[column] for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else xr.Dataset(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, list(table.variables), table.__getitem__, xr.Dataset)
 
 
 def over_dimensions(
