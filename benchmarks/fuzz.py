@@ -6,6 +6,7 @@ together), and with `math="fast"`, whose values are the interpreter's. With `--d
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
 twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too;
 with `--counters` programs are about dicts and sets, and results are strings, lists, and objects beside numbers;
+with `--turning` variables mean something else after a turn of a loop that stays one, or an `if`;
 with `--shared` helpers are called from many places, with the same and with other signatures. With `--loops` programs
 are loops that lanes leave at very different trips. Two of three programs run in ways that are forced
 (`tests.generator.ways`), and code is made for all levels of x86-64 that the machine can run; with `--as-decided` they
@@ -30,8 +31,16 @@ from tests.generator.float32 import check_narrow, shrink_narrow
 from tests.generator.kept import check_kept
 from tests.generator.looping import generate_loops
 from tests.generator.shrink import shrink
+from tests.generator.turning import generate_turning
 from tests.generator.ways import Run, check_loops, run_of
 
+SORTS = {
+    "labels": (generate_labelled, "programs with strings, enum members and None"),
+    "counters": (generate_counters, "programs of dicts and sets, results of several kinds"),
+    "turning": (generate_turning, "variables that mean something else after a turn of a loop"),
+    "loops": (generate_loops, "loops that stay loops, on numba in forced ways"),
+}
+"""Other programs than those of `generate`: what makes one, and what they are about."""
 REFUSED_SHARE = 0.10
 
 
@@ -45,12 +54,8 @@ class Task:
     narrow: str = ""
     """In float32: the math option."""
     kept: bool = False
-    labels: bool = False
-    """Of strings, enum members and None."""
-    counters: bool = False
-    """Of dicts and sets of lanes."""
-    loops: bool = False
-    """Loops in forced ways."""
+    sort: str = ""
+    """Which of `SORTS`."""
     forced: bool = True
     """In the ways of the seed."""
 
@@ -63,11 +68,7 @@ class Task:
 
     @property
     def program(self) -> Program:
-        if self.loops:
-            return generate_loops(self.seed)
-        if self.counters:
-            return generate_counters(self.seed)
-        return generate_labelled(self.seed) if self.labels else generate(self.seed)
+        return SORTS[self.sort][0](self.seed) if self.sort else generate(self.seed)
 
 
 @dataclass
@@ -111,7 +112,7 @@ class Totals:
 
 
 def _check(task: Task) -> tuple[Task, Outcome]:
-    if task.loops:
+    if task.sort == "loops":
         return task, check_loops(task.seed)
     with task.run.forced():
         return task, _checked(task, task.program)
@@ -143,7 +144,7 @@ def describe(program: Program, failure: Failure) -> str:
 def _print_failure(task: Task, outcome: Outcome, checks: int) -> None:
     program, failure = task.program, outcome.failures[0]
     print(f"\nFAILURE seed {task.seed}: {failure}", flush=True)
-    if task.loops:
+    if task.sort == "loops":
         print(describe(program, failure), flush=True)
     elif checks:
         with task.run.forced():
@@ -183,10 +184,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     made.add_argument("--as-decided", action="store_true", help="no ways are forced")
     made.add_argument("--kept", action="store_true", help="twins from disk")
-    made.add_argument("--labels", action="store_true", help="programs with strings, enum members and None")
-    made.add_argument("--counters", action="store_true", help="programs of dicts and sets, results of several kinds")
     made.add_argument("--shared", action="store_true", help="programs whose helpers are called from many places")
-    made.add_argument("--loops", action="store_true", help="loops that stay loops, on numba in forced ways")
+    for sort, (_, about) in SORTS.items():
+        made.add_argument(f"--{sort}", dest="sort", action="store_const", const=sort, default="", help=about)
     made.add_argument("--processes", type=int, default=2)
     made.add_argument("--stop-after", type=int, default=10, help="stop after so many failing programs")
     made.add_argument("--shrink", type=int, default=500, help="candidates to make a failing program small; 0: do not")
@@ -198,9 +198,9 @@ def tasks(options: argparse.Namespace) -> Iterator[Task]:
     """The programs of a run."""
     narrow = options.dtype == "float32"
     for seed in _seeds(options.seed, options.programs, options.shared):
-        yield Task(seed, options.loops or _every(options.numba_every, seed), _every(options.stages_every, seed),
-                   _math_of(seed) if narrow else "", options.kept, options.labels, options.counters, options.loops,
-                   not options.as_decided)
+        numba = options.sort == "loops" or _every(options.numba_every, seed)
+        yield Task(seed, numba, _every(options.stages_every, seed),
+                   _math_of(seed) if narrow else "", options.kept, options.sort, not options.as_decided)
 
 
 def main(argv: list[str] | None = None) -> int:

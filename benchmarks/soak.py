@@ -21,7 +21,7 @@ from benchmarks import fuzz, kernel_fuzz
 FILE = Path(__file__).with_name("soak.json")
 SORTS = {
     "programs": "--numba-every 2", "strings and None": "--labels --numba-every 2",
-    "dicts": "--counters --numba-every 2",
+    "dicts": "--counters --numba-every 2", "variables that change": "--turning --numba-every 2",
     "shared helpers": "--shared --numba-every 2", "loops": "--loops", "twins from disk": "--kept --numba-every 2",
     "float32": "--dtype float32 --numba-every 2", "kernels, numpy": "numpy", "kernels, numba": "numba",
 }

@@ -252,7 +252,7 @@ class _Walk:
             self.add(param, "param", (), {"argument": argument, "path": path}, str(param.kind), param.name, None)
         for op in fn.flat_block.ops:
             inputs = tuple(map(self.read, op.args))
-            span = op.origin.span if op.origin else None
+            span = op.span
             self.add(op, op.opcode, inputs, dict(op.attrs), str(op.kind), op.name, span)
         self.results = tuple(map(self.read, results_of(fn)))
 

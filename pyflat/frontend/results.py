@@ -24,7 +24,7 @@ import numpy as np
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend import result_lists, result_texts
 from pyflat.frontend.library import dates
-from pyflat.frontend.state import heap
+from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.heap import has_gaps
 from pyflat.frontend.state.kinds import (
@@ -187,6 +187,10 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
     mixed = _mixed(s, [(v, state) for v, state in options if v is not UNBOUND], apart)
     if mixed is not None:
         return mixed
+    grown = templates.tables_in(*(v for v, _ in options))
+    if grown and not all(templates.are_strings(v) or v is UNBOUND for v, _ in options):
+        raise s.refuse("flatten/result-kind", "the function returns a string that gets longer, and something else",
+                       help="return a string on all paths")
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX
     if any(is_beyond(v) for v, _ in options) and all(
@@ -198,9 +202,9 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
             joined = join_kinds(joined, kind)
         return Leaf(joined)
     present = [v for v, _ in options if v is not UNBOUND]
-    grown = result_texts.grown_shape(present)
-    if grown is not None:
-        return grown
+    pieces = result_texts.grown_shape(present)
+    if pieces is not None:
+        return pieces
     lists = [result_lists.places_of(v, state) for v, state in options]
     ragged = any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options)
     if lists and None not in lists and (ragged or len({len(places or ()) for places in lists}) > 1):

@@ -173,11 +173,23 @@ def _in_their_places() -> Iterator[None]:
     """While it lasts, modules that are imported import copies in which every name has its own function, where it has
     another one now. The modules themselves stay as they are, and so does `builtins`."""
     changed = {module: sys.modules[module] for module, _ in replacements() if module != "builtins"}
-    sys.modules.update({name: _own_copy(name) for name in changed})
+    copies = {name: _own_copy(name) for name in changed}
+    for name, module in changed.items():
+        _add_submodules(copies[name], module)
+    sys.modules.update(copies)
     try:
         yield
     finally:
         sys.modules.update(changed)
+        for name, module in changed.items():
+            _add_submodules(module, copies[name])
+
+
+def _add_submodules(package: types.ModuleType, other: types.ModuleType) -> None:
+    """What was imported below the one is an attribute of the other too."""
+    for name, found in vars(other).items():
+        if isinstance(found, types.ModuleType) and name not in vars(package):
+            setattr(package, name, found)
 
 
 @cache

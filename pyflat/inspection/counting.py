@@ -239,7 +239,7 @@ class _CountingMachine:
         meaning = self.calls.on_arrays(op)
         if meaning is None:
             raise refuse("flatten/call-not-runnable", f"NumPy cannot make the opaque call of {op.attr('name')}",
-                         op.origin.span if op.origin else None)
+                         op.span)
         return meaning
 
 

@@ -347,7 +347,7 @@ def _places(flat: Function) -> list[str]:
     for op in all_ops(flat.body):
         if op.opcode != "fault" or (fault := op.attr("fault")) == TRIP_LIMIT:
             continue
-        span = fault.span or (op.origin.span if op.origin is not None else None)
+        span = fault.span or op.span
         where = "" if span is None else f"{os.path.basename(span.file)}:{span.line}"
         line = "" if span is None else linecache.getline(span.file, span.line).strip()
         found[f"{where}  {fault.type}: {line}"[:WIDTH].strip(": ")] = None

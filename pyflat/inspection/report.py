@@ -187,7 +187,7 @@ def _of_operations(remarks: _Remarks, done: FlatForm, options: Options) -> None:
     selects: Counter[Place] = Counter()
     for op in all_ops(done.spelled.body):
         fault = op.attr("fault") if op.opcode == "fault" else TRIP_LIMIT
-        span = fault.span or (op.origin.span if op.origin is not None else None)
+        span = fault.span or op.span
         if span is not None and fault != TRIP_LIMIT:
             where = _condition(done, op.args[0])
             remarks.add((span.file, span.line), "fault", f"lanes end here with {fault.type} where {where}" if where
@@ -227,7 +227,7 @@ def _costs(done: FlatForm, options: Options, width: int) -> dict[Place, float]:
     found: dict[Place, float] = defaultdict(float)
     total = 0.0
     for op in all_ops(done.flat.body):
-        span = op.origin.span if op.origin is not None else None
+        span = op.span
         total += price(op)
         if span is not None:
             found[span.file, span.line] += price(op)

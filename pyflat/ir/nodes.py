@@ -50,6 +50,7 @@ class Value:
     """Something an operand can refer to. `name` is the user's variable, "" for a temporary."""
 
     __slots__ = ("kind", "name")
+    args: tuple[Value, ...] = ()
 
     def __init__(self, kind: Kind, name: str = ""):
         self.kind = kind
@@ -115,11 +116,15 @@ class Op(Value):
         self.kind = kind  # not by way of Value: operations are made several times for each line that runs
         self.name = name
         self.opcode = opcode
-        self.args: tuple[Value, ...] = tuple(args)
+        self.args = tuple(args)
         self.attrs = attrs
         self.origin = origin
         self.statement: Origin | None = None
         """The user's assignment statement that stored this value, for the text printer."""
+
+    @property
+    def span(self) -> Span | None:
+        return self.origin.span if self.origin else None
 
     def attr(self, name: str) -> Any:
         for key, value in self.attrs:

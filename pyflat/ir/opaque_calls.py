@@ -149,7 +149,7 @@ class OpaqueCalls:
 
     def meaning(self, op: Op) -> Callable[..., Any]:
         """A call as a function of its operands: a number, a tuple of numbers (a pack), or None."""
-        return self.meaning_of(dict(op.attrs), op.kind is Kind.PACK, op.origin.span if op.origin else None)
+        return self.meaning_of(dict(op.attrs), op.kind is Kind.PACK, op.span)
 
     def meaning_of(self, attrs: Mapping[str, Any], packed: bool, span: Span | None) -> Callable[..., Any]:
         name = attrs["name"]

@@ -118,6 +118,8 @@ _row("to_int", ((_B, INT), (_F, INT)), int, faults="int_range")
 _row("floor_int", ((_F, INT),), math.floor, faults="int_range")
 _row("ceil_int", ((_F, INT),), math.ceil, faults="int_range")
 _row("round_int", ((_F, INT),), round, faults="int_range")
+ROUNDED = {"to_int": "trunc", "floor_int": "floor", "ceil_int": "ceil", "round_int": "rint"}
+"""Float to int -> the same rounding as a float."""
 
 # --- float to float, exact
 _row("floor", ((_F, FLOAT),), lambda x: float(np.floor(x)))

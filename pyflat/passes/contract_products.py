@@ -15,10 +15,11 @@ nothing and whose zeros have their signs. Any form of a function.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import all_ops, uses
-from pyflat.ir.nodes import Block, Function, Op, Value
+from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import Pass
 
@@ -28,9 +29,7 @@ def contract_products(fn: Function) -> Function:
     copier = _Contracting(fn)
     if not copier.products:
         return fn
-    params = copier.params(fn.params)
-    label = copier.label(fn.label)
-    return Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form, fn.floats)
+    return copier.function(fn)
 
 
 PASS = Pass(contract_products)
@@ -44,15 +43,10 @@ class _Contracting(Copier):
         self.products = _products(fn)
         self.gone = set(self.products.values())
 
-    def block(self, block: Block) -> Block:
-        ops = [made for op in block.ops if op not in self.gone for made in self._copies(op)]
-        return Block(ops, self.end(block.end) if block.end is not None else None)
-
-    def _copies(self, op: Op) -> list[Op]:
-        """The operations that stand for one; the last has its value."""
+    def standing_for(self, op: Op) -> Sequence[Op]:
         product = self.products.get(op)
         if product is None:
-            return [self.op(op)]
+            return [] if op in self.gone else [self.op(op)]
         x, y = self.read_all(product.args)
         first, second = op.args
         term = self.read(second if first is product else first)

@@ -164,7 +164,7 @@ class _Conversion:
     def mark_fault(self, op: Op, rule: tuple[Outside, ...] | str, under: _Predicate | None) -> None:
         """A fault operation after `op`, for the lanes that come here and in which the rule holds."""
         build = self.build
-        span = op.origin.span if op.origin else None
+        span = op.span
         build.origin = Origin(span, None, op.origin.frame) if op.origin else None
         cond = fault_condition(build, op)
         if cond is not None:

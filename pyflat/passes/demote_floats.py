@@ -33,11 +33,8 @@ def demote_floats(fn: Function) -> Function:
     for op in all_ops(fn.body):
         if op.opcode in _REFUSED:
             what = f"{_REFUSED[op.opcode]} in float32"
-            raise refuse("flatten/not-yet", what, op.origin.span if op.origin else None, help='dtype="float64"')
-    copier = _Narrowing()
-    params = copier.params(fn.params)
-    label = copier.label(fn.label)
-    return Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form, F4)
+            raise refuse("flatten/not-yet", what, op.span, help='dtype="float64"')
+    return _Narrowing().function(fn, F4)
 
 
 class _Narrowing(Copier):

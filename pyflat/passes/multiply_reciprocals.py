@@ -46,9 +46,7 @@ def multiply_reciprocals(fn: Function) -> Function:
     if not any(op.opcode == "truediv" for op in all_ops(fn.body)):
         return fn
     copier = _Multiplying(fn.floats)
-    params = copier.params(fn.params)
-    label = copier.label(fn.label)
-    after = Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form, fn.floats)
+    after = copier.function(fn)
     return after if copier.changed else fn
 
 
@@ -65,21 +63,19 @@ class _Multiplying(Copier):
 
     def block(self, block: Block) -> Block:
         divisors = Counter(op.args[1] for op in block.ops if op.opcode == "truediv")
-        shared = {value for value, count in divisors.items() if count >= LEAST and not isinstance(value, Const)}
-        reciprocals: dict[Value, tuple[Op, Op | None]] = {}
-        ops: list[Op] = []
-        for op in block.ops:
-            made: Sequence[Op] = ()
-            if op.opcode == "truediv" and isinstance(op.args[1], Const) and not isinstance(op.args[0], Const):
-                made = self._by_literal(op, op.args[1])
-            elif op.opcode == "truediv" and op.args[1] in shared:
-                made = self._by_shared(op, reciprocals)
-            self.intervals.note(op)
-            ops += self._standing_for(op, made) if made else [self.op(op)]
-        return Block(ops, self.end(block.end) if block.end is not None else None)
+        self.shared = {value for value, count in divisors.items() if count >= LEAST and not isinstance(value, Const)}
+        self.reciprocals: dict[Value, tuple[Op, Op | None]] = {}
+        return super().block(block)
 
-    def _standing_for(self, op: Op, made: Sequence[Op]) -> Sequence[Op]:
-        """`made`, of which the last has the value of `op`."""
+    def standing_for(self, op: Op) -> Sequence[Op]:
+        made: Sequence[Op] = ()
+        if op.opcode == "truediv" and isinstance(op.args[1], Const) and not isinstance(op.args[0], Const):
+            made = self._by_literal(op, op.args[1])
+        elif op.opcode == "truediv" and op.args[1] in self.shared:
+            made = self._by_shared(op)
+        self.intervals.note(op)
+        if not made:
+            return [self.op(op)]
         self.changed = True
         self.values[op] = last = made[-1]
         last.name, last.statement = op.name, op.statement
@@ -97,15 +93,15 @@ class _Multiplying(Copier):
         rest = Op("mul", (x, Const(FLOAT, low)), FLOAT)
         return rest, Op("fma", (x, Const(FLOAT, high), rest), FLOAT)
 
-    def _by_shared(self, op: Op, reciprocals: dict[Value, tuple[Op, Op | None]]) -> Sequence[Op]:
+    def _by_shared(self, op: Op) -> Sequence[Op]:
         made: list[Op] = []
         x, divisor = self.read_all(op.args)
-        if op.args[1] not in reciprocals:
+        if op.args[1] not in self.reciprocals:
             reciprocal = Op("truediv", (_ONE, divisor), FLOAT)
             normal = None if self._is_harmless(op.args[1]) else Op("isnormal", (reciprocal,), BOOL)
             made = [reciprocal] if normal is None else [reciprocal, normal]
-            reciprocals[op.args[1]] = reciprocal, normal
-        reciprocal, normal = reciprocals[op.args[1]]
+            self.reciprocals[op.args[1]] = reciprocal, normal
+        reciprocal, normal = self.reciprocals[op.args[1]]
         product = Op("mul", (x, reciprocal), FLOAT)
         if normal is None:
             return [*made, product]

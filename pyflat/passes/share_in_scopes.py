@@ -69,7 +69,7 @@ def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[tuple[Ke
 
 def _line(op: Op) -> Any:
     """Where NumPy's warning says that it is; None where there is none."""
-    span = op.origin.span if op.origin is not None and may_warn(op.opcode, op.kind) else None
+    span = op.span if may_warn(op.opcode, op.kind) else None
     return None if span is None else (span.file, span.line)
 
 

@@ -281,7 +281,7 @@ def _opaque_calls(done: FlatForm, target: Target) -> OpaqueCalls | None:
     for op in kept:
         if target.kept_calls == "refused" or done.spec.opaque.on_arrays(op) is None:
             raise refuse("flatten/call-not-runnable", f"{target.name} cannot make the opaque call of {op.attr('name')}",
-                         op.origin.span if op.origin else None)
+                         op.span)
     return done.spec.opaque
 
 

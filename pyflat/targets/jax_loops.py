@@ -10,17 +10,16 @@ has no gradient, so that the infinite slope of a value without a use does not be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache, partial, reduce
 from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Value
-from pyflat.targets.columns import Rules, Term, Terms
+from pyflat.targets.columns import Given, Terms
 from pyflat.targets.columns.slopes import Slopes
-from pyflat.targets.columns.terms import lookup
-from pyflat.targets.xp import Extra, TextWriter, rules_of
+from pyflat.targets.xp import RULES, Extra, TextWriter, stay
 
 Arrays = dict[Value, Any]
 
@@ -52,7 +51,7 @@ class _LoopCode:
         self.fn, self.xp, self.max_trips = fn, xp, max_trips
         self.writer: Callable[[], TextWriter] = partial(TextWriter, xp, dtype, extra)
         self.dtypes: Mapping[str, Any] = self.writer().dtypes
-        self.blocks = {id(block): _BlockCode(self, block, rules_of(xp, extra)) for block in _blocks(fn.body)}
+        self.blocks = {id(block): _BlockCode(self, block, stay(xp, extra)) for block in _blocks(fn.body)}
 
     def __call__(self, *lanes: Any) -> tuple[Any, ...]:
         xp = self.xp
@@ -138,34 +137,21 @@ class _LoopCode:
 class _BlockCode:
     """A block as one function of the arrays that it reads, to those that are read elsewhere."""
 
-    def __init__(self, code: _LoopCode, block: Block, rules: Rules):
+    def __init__(self, code: _LoopCode, block: Block, stay: Container[str]):
         self.code = code
         own = set(block.ops)
         self.reads = [v for v in _read([block]) if v not in own and not isinstance(v, Const)]
         elsewhere = {v for other in _blocks(code.fn.body) if other is not block for v in _read([other])}
         ends = set(_loop_values(code.fn.body)) | {v for b in _blocks(code.fn.body) for v in _ends(b)}
         self.gives = [op for op in block.ops if op in elsewhere or op in ends]
-        terms, found = self._terms(block, rules)
-        doubts = reduce(lambda a, b: terms.op("or", a, b), terms.doubts, terms.const(False))
-        roots = Slopes(terms, terms.const(False)).results([found[op] for op in self.gives])
+        terms = Terms(RULES, stay)
+        terms.of.update((v, Given(v.kind, k, v.name)) for k, v in enumerate(self.reads))
+        terms.add(block.ops, {})
+        doubts = reduce(lambda a, b: terms("or", a, b), terms.doubts, terms.const(False))
+        roots = Slopes(terms, terms.const(False)).results([terms.of[op] for op in self.gives])
         self.doubts = bool(terms.doubts)
         kinds = [str(value.kind) for value in self.reads]
         self.compiled = code.writer().compiled("block", kinds, [*roots, doubts] if self.doubts else roots)
-
-    def _terms(self, block: Block, rules: Rules) -> tuple[Terms, dict[Value, Term]]:
-        terms = Terms(rules)
-        found: dict[Value, Term] = {v: terms.param(k, str(v.kind), v.name) for k, v in enumerate(self.reads)}
-        tested = {op.args[0] for op in block.ops if op.opcode in ("eq", "ne") and _is_zero(op.args[-1])}
-        for op in block.ops:
-            terms.span = op.origin.span if op.origin else None
-            operands = [_const(terms, arg) if isinstance(arg, Const) else found[arg] for arg in op.args]
-            made = (lookup(terms, operands[0], op.attr("table")) if op.opcode == "gather"
-                    else terms.op(op.opcode, *operands, name=op.name))
-            found[op] = made
-            if op in tested:
-                terms.checked.add(made)
-        terms.checked.update(found[value] for value in tested if value in found)
-        return terms, found
 
     def run(self, env: Arrays) -> Any:
         """Put what it gives into `env`; its doubts, None where there are none."""
@@ -175,15 +161,6 @@ class _BlockCode:
         doubt = made.pop() if self.doubts else None
         env.update(zip(self.gives, made, strict=True))
         return doubt
-
-
-def _const(terms: Terms, const: Const) -> Term:
-    blank = {"b": False, "i8": 0, "f8": 0.0}[str(const.kind)]
-    return terms.const(blank if const.value is None else const.value)
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, Const) and value.value == 0
 
 
 def _blocks(items: Sequence[Item]) -> list[Block]:

@@ -14,21 +14,23 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from pyflat.functions.records import spellings
-from pyflat.ir.ops import SIGNS
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import COMPARISONS, SIGNS
 from pyflat.ir.recursion import with_room
+from pyflat.ir.types import BOOL
+from pyflat.passes.rules.expansions import nan_is_largest
+from pyflat.passes.rules.legalise import Expansions, legal
 from pyflat.targets.columns import (
     Column,
     ColumnsEngine,
+    Given,
+    Piece,
     Printer,
-    Rules,
-    Term,
-    Terms,
     flattened,
     terms_of,
     tests_of,
     with_objects,
 )
-from pyflat.targets.columns import expand as x
 from pyflat.targets.target import require
 
 if TYPE_CHECKING:
@@ -49,30 +51,7 @@ _SPELLINGS = {
 }
 
 
-def _invert(t: Terms, value: Term) -> Term:
-    return t.op("sub", -1, value)
-
-
-def _signbit(t: Terms, value: Term) -> Term:
-    below = t.op("and", t.op("eq", value, 0.0), t.op("lt", t.op("truediv", 1.0, value), 0.0))
-    return t.op("or", t.op("lt", value, 0.0), below)
-
-
-def _copysign(t: Terms, value: Term, sign: Term) -> Term:
-    size = t.op("abs", value)
-    return t.op("select", _signbit(t, sign), t.op("neg", size), size)
-
-
-def _exp2(t: Terms, value: Term) -> Term:
-    return t.op("pow", 2.0, value)
-
-
-_RULES: Rules = {
-    **x.rules_for("polars"),
-    **{f"{name}:f8": x.nan_is_largest(name)
-       for name in ("lt", "le", "gt", "ge", "eq", "ne")},
-    "fmod": x.fmod, "invert": _invert, "copysign": _copysign, "exp2": _exp2,
-}
+_RULES: Expansions = {f"{name}:f8": nan_is_largest(name) for name in COMPARISONS}
 
 
 def _literal(value: Any) -> str:
@@ -84,8 +63,8 @@ def _literal(value: Any) -> str:
     return f"pl.lit({value!r})" if math.isfinite(value) else f"pl.lit(float('{value}'))"
 
 
-ENGINE = ColumnsEngine("Polars", _SPELLINGS, _literal, _RULES, ("pl.when({0}).then({1})", len("pl")), 100,
-                       divisors=True)
+ENGINE = ColumnsEngine("Polars", _SPELLINGS, _literal, _RULES, legal(_SPELLINGS, "polars"),
+                       ("pl.when({0}).then({1})", len("pl")), 100, divisors=True)
 
 
 @with_room
@@ -161,24 +140,24 @@ def _evaluated(text: str, params: list[pl.Expr], values: list[pl.Expr]) -> pl.Ex
 
 
 def _results(fn: Callable[..., Any], faults: str, kinds: str | None, columns: Mapping[str, Any]
-             ) -> tuple[list[str], list[Term], list[Column]]:
+             ) -> tuple[list[str], list[Value], list[Column]]:
     """Names and terms of the results. The terms read param k as its value, and behind all of them whether it is
     null."""
     flat, leaves = flattened(fn, columns, faults, ALLOWED, kinds)
-    results, t = terms_of(flat, _RULES)
+    results, t = terms_of(flat, _RULES, ENGINE.stay)
     names, results = with_objects(t, flat, results, lambda text: f"pl.lit({text!r})", "None")
-    absent = [t.param(len(leaves) + k, "b", "") for k in range(len(leaves))]
-    missing = reduce(lambda a, b: t.op("or", a, b), absent, t.const(False))
+    absent = [Given(BOOL, len(leaves) + k) for k in range(len(leaves))]
+    missing = reduce(lambda a, b: t("or", a, b), absent, t.const(False))
     if faults != "unchecked":
         *results, suspect = results
-        failed = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
+        failed = reduce(lambda a, b: t("or", a, b), t.doubts, suspect)
         if faults == "mask":
             results = [*results, failed]
         else:
-            missing = t.op("or", missing, failed)
-    if missing.opcode != "const" or missing.value:
-        null = Term("text", (), "b", "None")
-        results = [Term("select", (missing, null, value), value.kind) for value in results]
+            missing = t("or", missing, failed)
+    if not isinstance(missing, Const) or missing.value:
+        null = Piece("None")
+        results = [Op("select", (missing, null, value), value.kind) for value in results]
     return names[:len(results)], results, leaves
 
 

@@ -29,12 +29,14 @@ from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
 from pyflat.functions.records import spellings
 from pyflat.functions.stacking import DATES
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import UNSIGNED, Fixed, Labels, Leaf, Ragged, Record, Shape, Texts, rebuild
-from pyflat.ir.types import INT
-from pyflat.targets.columns import ColumnsEngine, Rules, Term, flattened, terms_of
-from pyflat.targets.columns import expand as x
+from pyflat.ir.types import FLOAT, INT
+from pyflat.passes.rules.expansions import floordiv_whole, mod_whole
+from pyflat.passes.rules.legalise import Expansions, legal
+from pyflat.targets.columns import ColumnsEngine, Given, flattened, terms_of
 from pyflat.targets.columns.printer import in_order
 from pyflat.targets.columns.slopes import Slopes
 from pyflat.targets.numpy.spelling import of_namespace
@@ -45,13 +47,12 @@ Extra = Mapping[str, tuple[str, Any]]
 _SPELLINGS = {
     **of_namespace("xp"), **spellings("xp", "xp.{name}({operands})"), "signbit": "xp.signbit({0})",
     "shl": "xp.bitwise_left_shift({0}, {1})", "shr": "xp.bitwise_right_shift({0}, {1})", "abs": "xp.abs({0})",
+    **{f"{name}:b": f"{{0}} {SIGNS[name]} {{1}}" for name in ("eq", "ne", "xor")},
     "rint": "xp.round({0})", "to_float": "cast({0}, F)", "to_whole": "cast({0}, I)",
 }
-RULES: Rules = {
-    name: rule for name, rule in x.rules_for("xp").items() if name not in ("shl", "shr", "xor:b", "eq:b", "ne:b")
-}
-RULES = {**RULES, "mod:i8": x.mod_whole, "floordiv:i8": x.floordiv_whole}
-ENGINE = ColumnsEngine("the namespace", _SPELLINGS, repr, RULES, ("", 0), 0)
+RULES: Expansions = {"mod:i8": mod_whole, "floordiv:i8": floordiv_whole}
+ENGINE = ColumnsEngine("the namespace", _SPELLINGS, repr, RULES, legal(_SPELLINGS, "xp"), ("", 0), 0)
+
 
 @with_room
 def function(fn: Callable[..., Any], xp: Any, /, *, faults: Faults = "nan", kinds: str | None = None,
@@ -159,27 +160,25 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
              ) -> Callable[..., tuple[Any, ...]]:
     """The code of a flat function: arrays for its params, in order, to a tuple of arrays. Its docstring is the text."""
     extra = extra or {}
-    results, t = terms_of(flat, rules_of(xp, extra))
+    results, t = terms_of(flat, RULES, stay(xp, extra))
     suspect = t.const(False)
     if faults != "unchecked":
         *results, suspect = results
-        suspect = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
+        suspect = reduce(lambda a, b: t("or", a, b), t.doubts, suspect)
     results = Slopes(t, suspect).results(results)
-    if faults == "nan" and (suspect.opcode != "const" or suspect.value):
-        if any(root.kind != "f8" for root in results):
+    if faults == "nan" and (not isinstance(suspect, Const) or suspect.value):
+        if any(root.kind is not FLOAT for root in results):
             raise refuse("flatten/result-kind", f"{flat.name} can fail, and its results are not all floats: no nan "
                          "for them", help='faults="mask" gives the mask beside the results, "unchecked" any value')
-        results = [t.op("select", suspect, math.nan, root) for root in results]
+        results = [t("select", suspect, math.nan, root) for root in results]
     if faults == "mask":
         results = [*results, suspect]
     return TextWriter(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
 
 
-def rules_of(xp: Any, extra: Extra) -> Rules:
-    """What the namespace has itself needs no rule."""
-    own = {name for name in ("erf", "erfc") if hasattr(xp, name) or name in extra}
-    rules = {name: rule for name, rule in RULES.items() if name not in own}
-    return rules if hasattr(xp, "fmod") else {**rules, "fmod": x.fmod}
+def stay(xp: Any, extra: Extra) -> frozenset[str]:
+    """What the namespace has itself, and what is refused."""
+    return ENGINE.stay - {name for name in ("erf", "erfc", "fmod") if not hasattr(xp, name) and name not in extra}
 
 
 _MIXES = frozenset(SIGNS) - {"shl", "shr"}
@@ -200,18 +199,18 @@ class TextWriter:
         if one.dtype != self.dtypes["f8"]:
             raise ValueError(f"{xp.__name__} has no {dtype} here (JAX: jax.config.update('jax_enable_x64', True))")
 
-    def compiled(self, name: str, kinds: Sequence[str], results: Sequence[Term]) -> Callable[..., tuple[Any, ...]]:
-        texts: dict[Term, str] = {}
+    def compiled(self, name: str, kinds: Sequence[str], results: Sequence[Value]) -> Callable[..., tuple[Any, ...]]:
+        texts: dict[Value, str] = {}
         head: list[str] = []
         body: list[str] = []
         for term in in_order(results):
-            match term.opcode:
-                case "param":
-                    texts[term] = f"a{term.value}"
-                case "const":
+            match term:
+                case Given():
+                    texts[term] = f"a{term.number}"
+                case Const():
                     texts[term] = f"c{len(head)}"
                     head.append(f"c{len(head)} = xp.asarray({_number(term.value)}, dtype={term.kind})")
-                case _:
+                case Op():
                     body.append(f"t{len(body)} = {self._spelled(term, texts)}")
                     texts[term] = f"t{len(body) - 1}"
         title = name if name.isidentifier() and not iskeyword(name) else "twin"
@@ -246,16 +245,17 @@ class TextWriter:
             raise TypeError(f"an array of {lane.dtype} for a parameter of kind {dtype}")
         return self._cast(lane, dtype)
 
-    def _spelled(self, term: Term, texts: Mapping[Term, str]) -> str:
-        numbers = term.opcode in _MIXES and any(arg.opcode != "const" for arg in term.args)
-        operands = [_bracketed(arg) if numbers and arg.opcode == "const" else texts[arg] for arg in term.args]
+    def _spelled(self, term: Op, texts: Mapping[Value, str]) -> str:
+        numbers = term.opcode in _MIXES and any(not isinstance(arg, Const) for arg in term.args)
+        operands = [_bracketed(arg) if numbers and isinstance(arg, Const) else texts[arg] for arg in term.args]
         if term.opcode in self.extra:
             called, self.names[called] = self.extra[term.opcode]
             return f"{called}({', '.join(operands)})"
         text = ENGINE.spelling(term)
         for wanted in re.findall(r"xp\.(\w+)", text):
             if not hasattr(self.xp, wanted):
-                raise refuse("flatten/target-operation", f"{self.xp.__name__} has no {wanted}", term.span)
+                raise refuse("flatten/target-operation", f"{self.xp.__name__} has no {wanted}",
+                             term.span)
         return text.format(*operands)
 
 
@@ -263,7 +263,7 @@ def _number(value: Any) -> str:
     return f"float('{value}')" if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
-def _bracketed(term: Term) -> str:
+def _bracketed(term: Const) -> str:
     text = _number(term.value)
     return f"({text})" if text.startswith("-") else text
 

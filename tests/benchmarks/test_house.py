@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import house
 
-LINES = 100_600
-"""Of `pyflat/`, at most. Last changed: the limit itself, at what there was, rounded up to the next 50."""
+LINES = 100_500
+"""Of `pyflat/`, at most. Last changed: lowered; what targets lack is one table, and results of tables are made once."""
 
 
 @pytest.fixture(scope="module")

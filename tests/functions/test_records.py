@@ -24,6 +24,7 @@ from pyflat.ir.memory import MEMORY_OPERATIONS
 from pyflat.ir.nodes import Const, Op, Param
 from pyflat.ir.ops import CONVERGENT, FUSED, OPERATIONS, PRIMITIVES, VECTOR
 from pyflat.ir.semantics import meaning
+from pyflat.passes.rules.expansions import EXPANSIONS
 from pyflat.targets import polars, sql, xp
 from pyflat.targets.glsl import GLSL
 from pyflat.targets.numba import costs as numba_costs
@@ -46,8 +47,8 @@ def tables(target: str) -> tuple[set[str], set[str]]:
     """The operations that a target spells, and those that it makes of others."""
     if target in COLUMNS:
         engine = COLUMNS[target]
-        return named(engine.spellings), named(engine.rules)
-    return named(LANGUAGES[target].spellings), {*SHADERS._RENAMED, *SHADERS._RULES}
+        return named(engine.spellings), named({**EXPANSIONS, **engine.rules}) - named(engine.stay)
+    return named(LANGUAGES[target].spellings), {*EXPANSIONS, *SHADERS.RULES} - LANGUAGES[target].stay
 
 
 def named(table: Mapping[str, object]) -> set[str]:

@@ -7,6 +7,7 @@ import pytest
 from tests.generator import check_program
 from tests.generator.containers import generate_containers
 from tests.generator.counters import generate_counters
+from tests.generator.turning import generate_turning
 
 PROGRAMS = 8
 MEANT = {"", None, "flatten/list-mutation", "flatten/mixed-join", "flatten/too-large", "flatten/result-kind"}
@@ -19,6 +20,14 @@ def test_random_dicts(seed: int) -> None:
     outcome = check_program(program, numba=seed % 4 == 1, count=25, stages=False)
     assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
     assert outcome.refusal in MEANT, outcome.refusal_text
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_variables_that_change(seed: int) -> None:
+    """In turns of a loop, and after an `if`, a name means something else."""
+    program = generate_turning(seed)
+    outcome = check_program(program, numba=seed % 4 == 1, count=20, stages=seed % 8 == 2)
+    assert not outcome.failures, f"{outcome.failures[0]}\n{program.source}"
 
 
 @pytest.mark.parametrize("seed", [*range(18), 66, 104, 109, 135])

@@ -16,10 +16,23 @@ from pyflat.frontend.space import unsigned
 from pyflat.frontend.state import templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane
-from pyflat.frontend.state.layouts import Axes, Bits, Items, Known, Layout, Number, Object, String, Union
-from pyflat.frontend.state.values import Abstract, DictPart, IncomingEdge, MemoryRef, Ref, State, Static, Unsigned, View
+from pyflat.frontend.state.layouts import Bits, Compound, Known, Layout, Number, Object, Union, taken_apart
+from pyflat.frontend.state.values import (
+    Abstract,
+    Complex,
+    DictPart,
+    IncomingEdge,
+    MemoryRef,
+    Ref,
+    Seq,
+    State,
+    Static,
+    Text,
+    Unsigned,
+    View,
+)
 from pyflat.frontend.state.widths import PYTHON, Width, Widths
-from pyflat.frontend.syntax.loop_layouts import Layouts, add_to_block
+from pyflat.frontend.syntax.loop_layouts import LoopLayouts, add_to_block
 from pyflat.functions.stacking import DATES
 from pyflat.ir.build import const, undefined
 from pyflat.ir.kernel_results import (
@@ -75,7 +88,7 @@ def _changed(edges: Sequence[IncomingEdge], before: State) -> Iterator[MemoryRef
 def _memories(layout: Layout) -> Iterator[MemoryRef]:
     """Those of the arrays that are returned."""
     match layout.form:
-        case Axes(memory=memory) | Known(value=View(memory=memory)):
+        case Compound(sample=View(memory=memory)) | Known(value=View(memory=memory)):
             yield memory
     for part in layout.parts:
         yield from _memories(part)
@@ -93,7 +106,7 @@ def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRe
             source = widths.copies.get(source)
 
 
-class _Returned(Layouts):
+class _Returned(LoopLayouts):
     """The layout of what is returned: it has no other user any more, and numbers stay of their kinds."""
 
     def __init__(self, s: Evaluator):
@@ -119,9 +132,8 @@ class _Returned(Layouts):
         match value:
             case View(whole=True):
                 return Known(self.whole.setdefault(value.array, value))
-            case View():
-                return Axes(value.memory, value.array, value.dtype, len(value.extents),
-                            tuple(each.axis for each in value.stored))
+            case View() if (found := taken_apart(value)) is not None:
+                return Compound(found[0], value)
             case Static(value=np.ndarray() as known) if any(
                     each.value is known for each in self.s.guards.readings()):
                 return Known(value)
@@ -129,7 +141,7 @@ class _Returned(Layouts):
                 return Known(value)
         form = super().form(value, state)
         match form:
-            case Number() | Bits() | Items() | String() | Known(value=Static(value=int())):
+            case Number() | Bits() | Compound(sample=Seq() | Complex() | Text()) | Known(value=Static(value=int())):
                 return form
             case Object() if _is_made(form):
                 return form
@@ -177,18 +189,19 @@ class _Exported:
                 return ArrayResult(view.array, None, len(view.extents))
             case Known(value=Static() as known):
                 return ConstantResult(known.value)
-            case Axes():
-                for part in layout.parts:
+            case Compound(sample=View() as view):
+                for part in layout.parts[1:]:
                     self._add(INT, lane(part.form.value) if isinstance(part.form, Known) else None)
-                return ArrayResult(form.array, form.axes, form.rank)
-            case String():
-                return self._text(layout, form)
+                return ArrayResult(view.array, tuple(each.axis for each in view.stored), len(view.extents))
+            case Compound(sample=Text() as sample):
+                return self._text(layout, sample)
             case Union():
                 for _ in layout.parts[1:]:
                     self._add(BOOL)
                 return ChoiceResult(tuple(map(self._of, layout.parts)))
-        names = form.keys if isinstance(form, Object) else ("real", "imag") if form.cls is complex else ()
-        return RecordResult(form.cls, names or (), tuple(map(self._of, layout.parts)))
+        is_complex = isinstance(form, Compound) and isinstance(form.sample, Complex)
+        cls, names = (complex, ("real", "imag")) if is_complex else (form.cls, getattr(form, "keys", None) or ())
+        return RecordResult(cls, names, tuple(map(self._of, layout.parts)))
 
     def _number(self, kind: Kind, width: Width) -> NumberResult:
         at = self._add(kind)
@@ -201,8 +214,8 @@ class _Exported:
             self._add(BOOL, FALSE)
         return NumberResult(kind, dtypes)
 
-    def _text(self, layout: Layout, form: String) -> TextResult:
-        found, numbers = templates.template_of(form.sample), list(_numbers(layout))
+    def _text(self, layout: Layout, sample: Text) -> TextResult:
+        found, numbers = templates.template_of(sample), list(_numbers(layout))
         if found is None or any(number is None for number in numbers) or any(
                 hole.how not in ("number", "times") for hole in found[0].holes):
             raise self.s.refuse("flatten/result-kind", "the kernel returns a string made of characters, or of NumPy's "
@@ -214,7 +227,7 @@ class _Exported:
 
 def _numbers(layout: Layout) -> Iterator[Kind | None]:
     """The kinds of the numbers of a string; None for what is no number of Python's."""
-    if not isinstance(layout.form, String):
+    if not isinstance(layout.form, Compound):
         yield layout.form.kind if isinstance(layout.form, Number) and layout.form.width == PYTHON else None
     for part in layout.parts:
         yield from _numbers(part)

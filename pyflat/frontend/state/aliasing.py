@@ -6,27 +6,22 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyflat.frontend.state.kinds import cells_of
+from pyflat.frontend.state.layouts import contents_of, taken_apart
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
-    Array,
-    BoundMethod,
     Closure,
     DictRef,
-    GuardedUnion,
     IterRef,
     LaneSet,
     Lazy,
     ListRef,
     MemoryRef,
     ObjRef,
-    Partial,
     Ranges,
     Ref,
-    Seq,
     State,
     StoreRef,
-    View,
 )
 
 
@@ -54,32 +49,20 @@ def is_shared(states: Iterable[State], state: State, ref: Ref, most: int = 1) ->
                 return True
             if id(inner) not in seen and inner in state.heap and state.heap[inner] is not CONFLICT:
                 seen.add(id(inner))
-                contents = state.heap[inner]
-                plain = isinstance(inner, ListRef | StoreRef | MemoryRef)
-                waiting += contents if plain else [item for _, item in contents]
+                waiting += contents_of(state.heap[inner], inner)
     return False
 
 
 def refs_in(value: Abstract) -> Iterator[Ref]:
-    match value:
-        case ListRef() | DictRef() | ObjRef():
-            yield value
-        case Array():
-            yield value.store
-        case Seq():
-            for item in value.items:
-                yield from refs_in(item)
-        case GuardedUnion():
-            yield from refs_in(value.then)
-            yield from refs_in(value.orelse)
-        case BoundMethod():
-            yield from refs_in(value.receiver)
-        case Partial():
-            for item in [value.function, *value.positional, *value.named.values()]:
-                yield from refs_in(item)
-        case Closure():
-            for item in value.defaults.values():
-                yield from refs_in(item)
+    if isinstance(value, ListRef | DictRef | ObjRef | StoreRef):
+        yield value
+    for part in value.defaults.values() if isinstance(value, Closure) else _parts(value):
+        yield from refs_in(part)
+
+
+def _parts(value: Abstract) -> tuple[Abstract, ...]:
+    found = taken_apart(value)
+    return () if found is None else found[1]
 
 
 class Reached:
@@ -99,20 +82,8 @@ class Reached:
             case ListRef() | DictRef() | ObjRef() | StoreRef() | MemoryRef():
                 self.iterators |= isinstance(value, IterRef)
                 self._object(value)
-            case Array():
-                self._object(value.store)
-            case View():
-                self._object(value.memory)
             case LaneSet():
                 self._object(value.members)
-            case Seq():
-                self.waiting += value.items
-            case GuardedUnion():
-                self.waiting += [value.then, value.orelse]
-            case BoundMethod():
-                self.waiting.append(value.receiver)
-            case Partial():
-                self.waiting += [value.function, *value.positional, *value.named.values()]
             case Closure() if value not in self.closures:
                 self.closures[value] = None
                 self.closure(value)
@@ -120,6 +91,8 @@ class Reached:
                 self.iterators = True
             case Ranges():
                 self.iterators |= value.once
+            case _:
+                self.waiting += _parts(value)
 
     def _object(self, ref: Ref) -> None:
         contents = self.state.heap.get(ref)
@@ -127,8 +100,7 @@ class Reached:
             return
         self.refs[ref] = None
         if contents is not CONFLICT:
-            plain = isinstance(ref, ListRef | StoreRef | MemoryRef)
-            self.waiting += contents if plain else [item for _, item in contents]
+            self.waiting += contents_of(contents, ref)
 
     def closure(self, closure: Closure) -> None:
         self.waiting += closure.defaults.values()
@@ -137,8 +109,7 @@ class Reached:
 def items_of(state: State, value: Abstract) -> list[Abstract]:
     """The items of a list, the values of a dict or the attributes of an object."""
     assert isinstance(value, ListRef | DictRef | ObjRef)
-    contents = state.heap[value]
-    return list(contents) if isinstance(value, ListRef) else [item for _, item in contents]
+    return list(contents_of(state.heap[value], value))
 
 
 def empty_like(cls: type) -> Ref:

@@ -8,8 +8,10 @@ result that says which one this lane has, and each alternative on its own.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container, Hashable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
@@ -29,15 +31,16 @@ from pyflat.frontend.state.kinds import (
     opened,
     same_static,
 )
+from pyflat.frontend.state.layouts import rebuilt, taken_apart
 from pyflat.frontend.state.values import (
     CONFLICT,
     ENTRIES,
     UNBOUND,
     Abstract,
     Array,
+    BoundMethod,
     Cells,
     Char,
-    Chars,
     Complex,
     Contents,
     DictRef,
@@ -47,15 +50,17 @@ from pyflat.frontend.state.values import (
     IterRef,
     ListRef,
     ObjRef,
+    Partial,
     Ref,
     Seq,
     State,
     Static,
-    Stored,
+    Super,
     Text,
     Unavailable,
     Unsigned,
     View,
+    Written,
 )
 from pyflat.frontend.state.widths import Widths
 from pyflat.ir.build import undefined
@@ -223,40 +228,44 @@ class Joiner:
         return self._of_one_class(values, name) or self._one_object(values, name) or self._choice(values, name)
 
     def _of_one_class(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
-        """Values of one class join part by part; None where they do not."""
+        """Values that differ in their parts join part by part; None where they do not."""
         present = [v for v in values if v is not None]
-        match first := present[0]:
-            case Complex() if all(isinstance(v, Complex) for v in present):
-                parts = [complex_parts(v) for v in values]
-                return Complex(self.join([z and z.real for z in parts], name and f"{name}_real"),
-                               self.join([z and z.imag for z in parts], name and f"{name}_imag"))
-            case Seq() if all(_like_seq(v, first) for v in present):
-                columns = [v.items if isinstance(v, Seq) else None for v in values]
-                return Seq(first.cls, tuple(self.join([None if c is None else c[i] for c in columns], name)
-                                            for i in range(len(first.items))))
-            case View() if all(isinstance(v, View) and _like_view(v, first) for v in present):
-                return self._view(values, first, name)
-            case Char() if all(isinstance(v, Char) for v in present):
-                return self._char(values, name)
-            case Text() if all(isinstance(v, Text) for v in present):
-                return self._text(values, name)
-            case Value() | GuardedUnion() | Seq():
-                return None
-        return first if all(v is first for v in present) else None
+        first, found = present[0], [None if v is None else _parts(v) for v in values]
+        keys = {key for key, _ in (each for each in found if each is not None)}
+        same = all(v is first for v in present)
+        if isinstance(first, Text) and (unclear := self._unclear(present)) is not None:
+            return unclear
+        if isinstance(first, View) and same and first.settled and first.memory in self._older:
+            return first
+        views = {id(v.memory) for v in present if isinstance(v, View)}
+        if len(keys) != 1 or sum(each is not None for each in found) < len(present) or len(views) > 1:
+            return first if same and not isinstance(first, Value | GuardedUnion) else None
+        parts = [self.join(column, self._name(first, k, name)) for k, column in enumerate(_columns(found))]
+        if isinstance(first, View) and not same:
+            first = replace(first, settled=False, whole=False)
+        made = rebuilt(first, parts)
+        return written.joined(made.parts) if isinstance(made, Written) else made
+
+    @staticmethod
+    def _name(value: Abstract, part: int, name: str) -> str:
+        """The name of a part in the text of the IR."""
+        return name and f"{name}_{('real', 'imag')[part]}" if isinstance(value, Complex) else name
+
+    @staticmethod
+    def _unclear(strings: Sequence[Abstract]) -> Text | None:
+        """A string that nothing is known of, where that is one of these, or where they are too many."""
+        layouts = {written.layout(v) for v in strings}
+        digits = {v.decimal for v in strings if isinstance(v, Char)}
+        if not all(isinstance(v, Text) for v in strings):
+            return None
+        mixed = len(digits) > 1 and all(isinstance(v, Char) for v in strings)
+        return Text() if None in layouts or mixed or len(layouts) > written.MAX_LAYOUTS else None
 
     def _unsigned(self, values: Sequence[Unsigned | None], name: str) -> Unsigned:
         outside = [None if v is None else v.outside for v in values]
         found = {v for v in outside if v is not None}
         known = found.pop() if found in ({FALSE}, {TRUE}) else self.leaf(BOOL, outside, "")
         return Unsigned(self.leaf(INT, [None if v is None else v.bits for v in values], name), known)
-
-    def _char(self, values: Sequence[Abstract | None], name: str) -> Abstract:
-        """One of several characters; a string of lanes where digits meet others."""
-        chars = [v if isinstance(v, Char) else None for v in values]
-        kinds = {v.decimal for v in chars if v is not None}
-        if len(kinds) > 1:
-            return Text()
-        return Char(self.leaf(INT, [None if v is None else v.number for v in chars], name), kinds.pop())
 
     def _grown(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         """Strings of which one gets longer in a loop."""
@@ -270,40 +279,6 @@ class Joiner:
         cells = self.join([None if v is None else templates.padded_cells(v, tables[0]) for v in made], name)
         assert isinstance(cells, Seq)
         return GrownText(tables[0], cells)
-
-    def _text(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
-        """One string whose numbers are joined; None where there are several, which are alternatives."""
-        layouts = {written.layout(v) for v in values if v is not None}
-        if None in layouts or len(layouts) > written.MAX_LAYOUTS:
-            return Text()
-        if len(layouts) > 1:
-            return None
-        columns = [None if v is None else written.parts_of(v) for v in values]
-        first = next(column for column in columns if column is not None)
-        parts = [self._part([None if c is None else c[i] for c in columns], part, name) for i, part in enumerate(first)]
-        if all(isinstance(v, Chars) for v in values if v is not None):
-            return Chars(tuple(parts))
-        return written.joined(parts)
-
-    def _part(self, values: Sequence[Abstract | None], first: Abstract, name: str) -> Abstract:
-        """A part of strings of one layout."""
-        if written.number_of(first) is None:
-            return first if isinstance(first, Static) else self.join(values, name)
-        number = self.join([None if v is None else written.number_of(v) for v in values], name)
-        return written.with_number(first, number)
-
-    def _view(self, values: Sequence[Abstract | None], first: View, name: str) -> View:
-        """One view of an array, whose places are joined."""
-        same = first.settled and all(v is None or v is first for v in values)
-        if same and first.memory in self._older:
-            return first
-        views = [v if isinstance(v, View) else None for v in values]
-        extents = tuple(self.join([None if v is None else v.extents[i] for v in views], name)
-                        for i in range(len(first.extents)))
-        stored = tuple(Stored(self.join([None if v is None else v.stored[i].start for v in views], name), each.axis,
-                              self.join([None if v is None else v.stored[i].step for v in views], name))
-                       for i, each in enumerate(first.stored))
-        return View(first.memory, first.array, first.dtype, extents, stored, same, same and first.whole)
 
     def _one_object(self, values: Sequence[Abstract | None], name: str) -> Abstract | None:
         """Objects of one class with the same attributes, to which nothing else refers, are one object from here on,
@@ -389,18 +364,12 @@ class Joiner:
     def _select(self, edge: IncomingEdge, cond: Value, a: Abstract, b: Abstract) -> Abstract:
         if a is b or same_static(a, b) or isinstance(a, Array) and a.is_same(b):
             return a
-        x, y = complex_parts(a), complex_parts(b)
-        if x is not None and y is not None:
-            return Complex(self._select(edge, cond, x.real, y.real), self._select(edge, cond, x.imag, y.imag))
-        if isinstance(a, Unsigned) and isinstance(b, Unsigned):
-            outside = a.outside if a.outside is b.outside else _emit(edge, "select", cond, a.outside, b.outside)
-            return Unsigned(_emit(edge, "select", cond, a.bits, b.bits), outside)
         kind = numeric_kind(a)
         if kind is not None and kind is numeric_kind(b):
             return _emit(edge, "select", cond, lane(a), lane(b))
-        if isinstance(a, Seq) and _like_seq(b, a):
-            assert isinstance(b, Seq)
-            return Seq(a.cls, tuple(self._select(edge, cond, x, y) for x, y in zip(a.items, b.items, strict=True)))
+        x, y = _parts(opened(a)), _parts(opened(b))
+        if x is not None and y is not None and x[0] == y[0]:
+            return rebuilt(opened(a), [self._select(edge, cond, *pair) for pair in zip(x[1], y[1], strict=True)])
         raise refuse("flatten/mixed-join", "paths join values of too many shapes here", self.span)
 
     def _tag(self, predicates: list[Value | None]) -> Param:
@@ -412,12 +381,17 @@ class Joiner:
         return self._tags[key]
 
 
-def _like_view(value: View, first: View) -> bool:
-    """Views of one array with the same axes, none of which may be told apart as the array itself."""
-    if value.settled != first.settled:
-        return False
-    return value.memory is first.memory and value.array == first.array and len(value.extents) == len(first.extents) \
-        and [x.axis for x in value.stored] == [x.axis for x in first.stored]
+def _parts(value: Abstract) -> tuple[Hashable, tuple[Any, ...]] | None:
+    """The parts that join one by one. A function of one of several objects is one of several functions."""
+    return None if isinstance(value, Array | GuardedUnion | BoundMethod | Partial | Super) else taken_apart(value)
+
+
+def _columns(found: Sequence[tuple[Hashable, tuple[Any, ...]] | None]) -> Iterator[list[Any]]:
+    """The parts of the values of all edges, place by place."""
+    rows = [None if each is None else each[1] for each in found]
+    size = next(len(row) for row in rows if row is not None)
+    for k in range(size):
+        yield [None if row is None else row[k] for row in rows]
 
 
 def _like_seq(value: Abstract | None, first: Seq) -> bool:
@@ -425,29 +399,21 @@ def _like_seq(value: Abstract | None, first: Seq) -> bool:
 
 
 def _signature(value: Abstract) -> Hashable:
-    kind = numeric_kind(value)
     if is_too_large(value):
         return Static, int, value.value
+    kind = numeric_kind(value)
     if kind is not None:
         return kind
-    if complex_parts(value) is not None:
-        return Complex
-    if isinstance(value, Unsigned):
-        return Unsigned
-    match value:
-        case Seq():
-            return Seq, value.cls, len(value.items)
-        case Static():
-            return Static, type(value.value), _hashable(value.value)
-        case Array():
-            return Array, id(value.store), value.places.shape, value.places.tobytes()
-        case View():
-            axes = tuple(x.axis for x in value.stored)
-            return View, id(value.memory), value.array, len(value.extents), axes, value.settled
-        case Text():
-            return Text, written.layout(value)
-        case _:
-            return id(value)
+    found = _parts(value) if complex_parts(value) is None else (Complex, ())
+    if isinstance(value, Static) and found is None:
+        return Static, type(value.value), _hashable(value.value)
+    if isinstance(value, Text):
+        return Text, None if found is None else found[0]
+    if isinstance(value, Array):
+        return Array, id(value.store), value.places.shape, value.places.tobytes()
+    if isinstance(value, View):
+        return View, id(value.memory), found and found[0]
+    return id(value) if found is None else found[0]
 
 
 def _hashable(value: object) -> Hashable:

@@ -17,29 +17,21 @@ from typing import Any
 import numpy as np
 
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.layouts import contents_of, taken_apart
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
-    Array,
-    BoundMethod,
     Caught,
-    Complex,
     Contents,
     DictRef,
-    GuardedUnion,
     IterRef,
     ListRef,
-    NumberText,
     ObjRef,
-    Partial,
     Ref,
-    Seq,
     Static,
     StoreRef,
-    Super,
     Text,
-    Unsigned,
 )
 from pyflat.ir.nodes import FALSE, TRUE, Const, Param, Value
 
@@ -81,30 +73,13 @@ class Reader:
         return tuple(map(self.read, values))
 
     def _compound(self, value: Abstract) -> Hashable:
-        match value:
-            case Seq():
-                return Seq, value.cls, self._all(value.items)
-            case Complex():
-                return Complex, self.read(value.real), self.read(value.imag)
-            case Unsigned():
-                return Unsigned, self.read(value.bits), self.read(value.outside)
-            case GuardedUnion():
-                return GuardedUnion, self.read(value.cond), self.read(value.then), self.read(value.orelse)
-            case Array():
-                return Array, self.read(value.store), value.places.shape, value.places.tobytes()
-            case BoundMethod():
-                return BoundMethod, self.read(value.receiver), value.name, id(value.function)
-            case Partial():
-                named = tuple((name, self.read(item)) for name, item in value.named.items())
-                return Partial, self.read(value.function), self._all(value.positional), named
-            case Super():
-                return Super, value.cls, self.read(value.receiver)
-            case Caught():
-                return Caught, value.cls
-            case NumberText():
-                return NumberText, self.read(value.number), value.spec, value.converted
-            case Text() if type(value) is Text:
-                return Text
+        found = taken_apart(value)
+        if found is not None:
+            return found[0], self._all(found[1])
+        if isinstance(value, Caught):
+            return Caught, value.cls
+        if type(value) is Text:
+            return Text
         if value is UNBOUND:
             return "unbound"
         raise NoSignatureError
@@ -116,9 +91,8 @@ class Reader:
         known = object_key(self.s, ref)
         if contents is CONFLICT:
             return known, "conflict"
-        if isinstance(ref, ListRef | StoreRef):
-            return known, self._all(contents)
-        return known, tuple((self._static(name), self.read(item)) for name, item in contents)
+        names = () if isinstance(ref, ListRef | StoreRef) else tuple(self._static(name) for name, _ in contents)
+        return known, names, self._all(contents_of(contents, ref))
 
     def _static(self, value: Any) -> Hashable:
         self.known.append(value)

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyflat.frontend.state.layouts import contents_of, rebuilt, taken_apart, with_contents
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
-    Array,
-    BoundMethod,
-    Complex,
     Contents,
     DictRef,
-    GuardedUnion,
     ListRef,
     ObjRef,
-    Partial,
     Ref,
-    Seq,
     Static,
     StoreRef,
-    Super,
-    Unsigned,
 )
 from pyflat.ir.nodes import Value
 
@@ -49,34 +42,17 @@ class Translation:
     def object(self, ref: Ref, contents: Contents) -> tuple[Ref, Contents]:
         """Another object, and what it has."""
         made: Any = self.value(ref)
-        if contents is CONFLICT or isinstance(ref, ListRef | StoreRef):
-            return made, contents if contents is CONFLICT else tuple(map(self.value, contents))
-        return made, tuple((name, self.value(item)) for name, item in contents)
+        if contents is CONFLICT:
+            return made, contents
+        return made, with_contents(contents, ref, map(self.value, contents_of(contents, ref)))
 
     def _made(self, value: Abstract) -> Abstract:
-        one: Any = self.value
         match value:
-            case Seq():
-                return Seq(value.cls, tuple(map(one, value.items)))
-            case Complex():
-                return Complex(one(value.real), one(value.imag))
-            case Unsigned():
-                return Unsigned(one(value.bits), one(value.outside))
-            case GuardedUnion():
-                return GuardedUnion(self.lane(value.cond), one(value.then), one(value.orelse))
-            case Array():
-                return Array(one(value.store), value.places)
             case StoreRef():
                 return StoreRef(value.kind, value.frozen, value.in_order, value.has_views)
             case ObjRef():
                 return ObjRef(value.cls)
             case ListRef() | DictRef():
                 return type(value)()
-            case BoundMethod():
-                return BoundMethod(one(value.receiver), value.name, value.function)
-            case Partial():
-                named = {name: one(item) for name, item in value.named.items()}
-                return Partial(one(value.function), list(map(one, value.positional)), named)
-            case Super():
-                return Super(value.cls, one(value.receiver))
-        return value
+        found = taken_apart(value)
+        return value if found is None else rebuilt(value, map(self.value, found[1]))

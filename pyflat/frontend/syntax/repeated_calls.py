@@ -20,6 +20,7 @@ from typing import Any
 from pyflat.errors import FlattenError
 from pyflat.frontend.state import signatures
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
+from pyflat.frontend.state.layouts import contents_of, taken_apart
 from pyflat.frontend.state.progress import known_part, no_progress
 from pyflat.frontend.state.signatures import NoSignatureError, Reader
 from pyflat.frontend.state.translation import Translation
@@ -27,22 +28,17 @@ from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
     Abstract,
-    Array,
     Caught,
-    Complex,
     Contents,
     DictRef,
     Frame,
-    GuardedUnion,
     IterRef,
     ListRef,
     ObjRef,
     Ref,
-    Seq,
     Static,
     StoreRef,
     Text,
-    Unsigned,
 )
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.nodes import Block, Const, Item, Label, Op, Origin, Param, Value
@@ -254,29 +250,16 @@ class _Result:
                 if not value.name and not isinstance(value, Const):
                     self.unnamed.append(value)
                 return True
-            case Seq():
-                return all(map(self._value, value.items))
-            case Complex():
-                return self._value(value.real) and self._value(value.imag)
-            case Unsigned():
-                return self._value(value.bits) and self._value(value.outside)
-            case GuardedUnion():
-                return self._value(value.cond) and self._value(value.then) and self._value(value.orelse)
-            case Array():
-                return self._value(value.store)
             case ListRef() | DictRef() | ObjRef() | StoreRef():
                 return not isinstance(value, IterRef) and (value in self.objects or self._object(value))
-            case Text() | Caught():
-                return type(value) is Text or isinstance(value, Caught)
-        return value is UNBOUND
+            case Caught():
+                return True
+        parts = taken_apart(value)
+        return all(map(self._value, parts[1])) if parts is not None else type(value) is Text or value is UNBOUND
 
     def _object(self, ref: Ref) -> bool:
         contents = self.objects[ref] = self.s.state.heap[ref]
-        return contents is CONFLICT or all(map(self._value, items_of(ref, contents)))
-
-
-def items_of(ref: Ref, contents: Contents) -> list[Abstract]:
-    return list(contents) if isinstance(ref, ListRef | StoreRef) else [item for _, item in contents]
+        return contents is CONFLICT or all(map(self._value, contents_of(contents, ref)))
 
 
 def _is_the_same_again(value: Any) -> bool:

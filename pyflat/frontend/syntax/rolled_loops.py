@@ -19,7 +19,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import lane, same_static
-from pyflat.frontend.state.layouts import Layout, Nothing
+from pyflat.frontend.state.layouts import Layout, Leaf, Nothing, contents_of, with_contents
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.values import (
     CONFLICT,
@@ -41,7 +41,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.frontend.state.widths import PYTHON, Case
 from pyflat.frontend.syntax import loop_layouts, loop_lists
-from pyflat.frontend.syntax.loop_layouts import Layouts, Owned, Parameters
+from pyflat.frontend.syntax.loop_layouts import LoopLayouts, Owned, Parameters
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import Exit, Loop, Op, Param, Value, Yield
 from pyflat.ir.types import BOOL, INT
@@ -201,7 +201,7 @@ def _settled_before(s: Evaluator, entry: State, node: Any) -> dict[Place, Layout
         old = _read(entry, name)
         if not isinstance(layout.form, Nothing) and not isinstance(old, Unavailable):
             with suppress(FlattenError):
-                layouts = Layouts(s, name, node)
+                layouts = LoopLayouts(s, name, node)
                 kinds[name] = layouts.joined(layout, layouts.of(old, entry))
     return kinds
 
@@ -217,7 +217,7 @@ def _generalised(s: Evaluator, entry: State, kinds: dict[Place, Layout], node: A
     """The entry state with a parameter for every leaf that the body changes, and the objects of the loop's own."""
     owned: Owned = {}
     made = Parameters(s, owned)
-    params = {place: made.of(layout, _title(entry, place)) for place, layout in kinds.items()}
+    params = {place: made.built(layout, _title(entry, place)) for place, layout in kinds.items()}
     inits = loop_layouts.before(_leaves(s, entry, kinds, node), made.numbers)
     pairs = list(zip(made.numbers, inits, strict=True))
     state = entry.copy()
@@ -227,19 +227,17 @@ def _generalised(s: Evaluator, entry: State, kinds: dict[Place, Layout], node: A
     return params, pairs, owned, state
 
 
-def _leaves(s: Evaluator, state: State, kinds: dict[Place, Layout], node: Any) -> list[loop_layouts.Leaf]:
+def _leaves(s: Evaluator, state: State, kinds: dict[Place, Layout], node: Any) -> list[Leaf]:
     """What the parameters get where the loop is entered, or goes on."""
     return [leaf for place, layout in kinds.items()
-            for leaf in Layouts(s, _title(state, place), node).leaves(_read(state, place), layout, state)]
+            for leaf in LoopLayouts(s, _title(state, place), node).leaves(_read(state, place), layout, state)]
 
 
 def _read(state: State, place: Place) -> Abstract:
     if isinstance(place, str):
         return state.locals.get(place, UNBOUND)
     ref, index = place
-    slot = state.heap[ref][index]
-    found: Abstract = slot if isinstance(ref, ListRef | StoreRef | MemoryRef) else slot[1]
-    return found
+    return contents_of(state.heap[ref], ref)[index]
 
 
 def _write(state: State, place: Place, value: Abstract) -> None:
@@ -247,9 +245,9 @@ def _write(state: State, place: Place, value: Abstract) -> None:
         state.locals[place] = value
         return
     ref, index = place
-    contents = list(state.heap[ref])
-    contents[index] = value if isinstance(ref, ListRef | StoreRef | MemoryRef) else (contents[index][0], value)
-    state.heap[ref] = tuple(contents)
+    items = list(contents_of(state.heap[ref], ref))
+    items[index] = value
+    state.heap[ref] = with_contents(state.heap[ref], ref, items)
 
 
 def _title(state: State, place: Place) -> str:
@@ -274,7 +272,7 @@ def _widen(s: Evaluator, edges: list[IncomingEdge], start: State, kinds: dict[Pl
                 continue
             if isinstance(old, Unavailable):
                 continue
-            known, layouts = kinds.get(place), Layouts(s, _title(start, place), node)
+            known, layouts = kinds.get(place), LoopLayouts(s, _title(start, place), node)
             layout = layouts.carried(known, old, start, value, edge.state, isinstance(place, str))
             if layout != known:
                 kinds[place] = layout

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pyflat.ir.formats import FloatFormat
 from pyflat.ir.nodes import Block, End, Exit, Function, If, Item, Label, Loop, Node, Op, Param, Region, Value, Yield
 
 
@@ -30,6 +31,10 @@ class Copier:
         self.values[op] = copy
         return copy
 
+    def standing_for(self, op: Op) -> Sequence[Op]:
+        """The operations in the place of one; `values` says which has its value."""
+        return [self.op(op)]
+
     def end(self, end: End) -> End:
         values = self.read_all(end.values)
         if isinstance(end, Exit):
@@ -47,7 +52,7 @@ class Copier:
         return fresh
 
     def block(self, block: Block) -> Block:
-        ops = [self.op(op) for op in block.ops]
+        ops = [made for op in block.ops for made in self.standing_for(op)]
         return Block(ops, self.end(block.end) if block.end is not None else None)
 
     def items(self, items: Sequence[Item]) -> list[Item]:
@@ -74,10 +79,11 @@ class Copier:
         counted = params[loop.params.index(loop.counted)] if loop.counted is not None else None
         return Loop(label, again, params, inits, body, self.params(loop.results), counted)
 
+    def function(self, fn: Function, floats: FloatFormat | None = None) -> Function:
+        params, label = self.params(fn.params), self.label(fn.label)
+        return Function(fn.name, params, self.items(fn.body), label, fn.result_kinds, fn.form, floats or fn.floats)
+
 
 def copy_function(fn: Function) -> Function:
     """A function that shares nothing with `fn` that editing could change."""
-    copier = Copier()
-    params = copier.params(fn.params)
-    label = copier.label(fn.label)
-    return Function(fn.name, params, copier.items(fn.body), label, fn.result_kinds, fn.form, fn.floats)
+    return Copier().function(fn)

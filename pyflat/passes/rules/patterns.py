@@ -1,9 +1,9 @@
 """Rewrite rules as text: `add(x, neg(y))` becomes `sub(x, y)`.
 
 In a pattern a lower-case word is any value, the same word the same value; one that starts with an upper-case letter is
-any literal; numbers, `nan`, `true` and `false` are themselves, bit for bit. Words that start with p are bools, those
-that start with n ints, all others are of the rule's kind. An operation of the table matches itself, in either order
-where the order is free, and a comparison its mirror image. The right side is made of the same words, and of the
+any literal; numbers, `inf`, `nan`, `true` and `false` are themselves, bit for bit. Words that start with p are bools,
+those that start with n ints, all others are of the rule's kind. An operation of the table matches itself, in either
+order where the order is free, and a comparison its mirror image. The right side is made of the same words, and of the
 literals that `where` computes:
 
     Rule("merge steps", INT, "add(add(x, A), B)", "add(x, R)", where=lambda A, B: {"R": wrap(A + B)})
@@ -13,11 +13,10 @@ literals that `where` computes:
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from pyflat.ir.build import const
@@ -27,7 +26,7 @@ from pyflat.ir.types import BOOL, INT, Kind
 from pyflat.passes.rules.logic import same
 
 Where = Callable[..., Mapping[str, Any] | None]
-_TOKEN = re.compile(r"\s*([A-Za-z_]\w*|-?\d+(?:\.\d*)?(?:e-?\d+)?|[(),])")
+_TOKEN = re.compile(r"\s*(-?inf\b|[A-Za-z_]\w*|-?\d+(?:\.\d*)?(?:e-?\d+)?|[(),])")
 _MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
@@ -109,10 +108,8 @@ def _parse(tokens: list[str], kind: Kind) -> tuple[Pattern, list[str]]:
     word, *rest = tokens
     if word in ("true", "false"):
         return Literal(word == "true"), rest
-    if word[0].isdigit() or word[0] == "-":
-        return Literal(float(word) if any(c in word for c in ".e") else int(word)), rest
-    if word == "nan":
-        return Literal(math.nan), rest
+    if word[0].isdigit() or word[0] == "-" or word in ("inf", "nan"):
+        return Literal(float(word) if any(c in word for c in ".enf") else int(word)), rest
     if not rest or rest[0] != "(":
         letter = word[0].lower()
         return Word(word, BOOL if letter == "p" else INT if letter == "n" else kind, word[0].isupper()), rest
@@ -141,9 +138,45 @@ def _collect(pattern: Pattern, seen: dict[str, Word]) -> None:
                 _collect(arg, seen)
 
 
+def rules(kind: Kind, *lines: str) -> tuple[Rule, ...]:
+    """Rules written "before -> after", which is their name, too."""
+    return tuple(Rule(line, kind, before, after) for line in lines for before, after in (line.split(" -> "),))
+
+
+def applied(rules: Iterable[Rule]) -> dict[str, Callable[..., Value | None]]:
+    """By operation a function rule(emit, *operands), which tries its rules in order and emits what the first that
+    matches becomes, whether that pays or not; None where none does."""
+    by_opcode: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_opcode.setdefault(rule.pattern.opcode, []).append(rule)
+    return {opcode: partial(_first, opcode, found) for opcode, found in by_opcode.items()}
+
+
+def _first(opcode: str, rules: Sequence[Rule], emit: Callable[..., Value], *args: Value) -> Value | None:
+    for rule in rules:
+        for found in _matches(rule, opcode, args):
+            return built(rule.replacement, found.bindings, emit)
+    return None
+
+
+def built(pattern: Pattern, bound: Bindings, emit: Callable[..., Value]) -> Value:
+    """A pattern as operations of what its words are."""
+    match pattern:
+        case Literal():
+            return const(pattern.value)
+        case Word():
+            return bound[pattern.name]
+        case Apply():
+            return emit(pattern.opcode, *[built(arg, bound, emit) for arg in pattern.args])
+
+
 def matches(rule: Rule, op: Op) -> Iterator[Match]:
     """The ways in which `op` is the left side of `rule`, with the literals of `where` bound."""
-    for bindings, inner in _apply(rule.pattern, op, {}, ()):
+    return _matches(rule, op.opcode, op.args)
+
+
+def _matches(rule: Rule, opcode: str, args: Sequence[Value]) -> Iterator[Match]:
+    for bindings, inner in _apply(rule.pattern, opcode, args, {}, ()):
         if rule.where is None:
             yield Match(bindings, inner)
             continue
@@ -156,21 +189,16 @@ def matches(rule: Rule, op: Op) -> Iterator[Match]:
 Found = Iterator[tuple[Bindings, tuple[Op, ...]]]
 
 
-def _apply(pattern: Apply, op: Op, bound: Bindings, inner: tuple[Op, ...]) -> Found:
-    for opcode, args in _orders(op):
-        if opcode == pattern.opcode and len(args) == len(pattern.args):
-            yield from _all(pattern.args, args, bound, inner)
+def _apply(pattern: Apply, opcode: str, args: Sequence[Value], bound: Bindings, inner: tuple[Op, ...]) -> Found:
+    if len(args) != len(pattern.args):
+        return
+    if opcode == pattern.opcode:
+        yield from _all(pattern.args, args, bound, inner)
+    if pattern.opcode == (opcode if opcode in COMMUTATIVE else _MIRROR.get(opcode)):
+        yield from _all(pattern.args, args[::-1], bound, inner)
 
 
-def _orders(op: Op) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    yield op.opcode, op.args
-    if op.opcode in COMMUTATIVE:
-        yield op.opcode, op.args[::-1]
-    elif op.opcode in _MIRROR:
-        yield _MIRROR[op.opcode], op.args[::-1]
-
-
-def _all(patterns: tuple[Pattern, ...], values: tuple[Value, ...], bound: Bindings, inner: tuple[Op, ...]) -> Found:
+def _all(patterns: Sequence[Pattern], values: Sequence[Value], bound: Bindings, inner: tuple[Op, ...]) -> Found:
     if not patterns:
         yield bound, inner
         return
@@ -192,7 +220,7 @@ def _one(pattern: Pattern, value: Value, bound: Bindings, inner: tuple[Op, ...])
                 yield {**bound, pattern.name: value}, inner
         case Apply():
             if isinstance(value, Op):
-                yield from _apply(pattern, value, bound, (*inner, value))
+                yield from _apply(pattern, value.opcode, value.args, bound, (*inner, value))
 
 
 def _fits(word: Word, value: Value) -> bool:

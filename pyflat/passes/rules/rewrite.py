@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
@@ -17,7 +18,7 @@ from pyflat.ir.opaque_calls import has_effect
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import Kind
 from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
-from pyflat.passes.rules.patterns import Apply, Bindings, Literal, Match, Pattern, Rule, Word, matches
+from pyflat.passes.rules.patterns import Apply, Bindings, Literal, Match, Pattern, Rule, Word, built, matches
 
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _MOST_REWRITES = 64
@@ -113,14 +114,8 @@ class Sweep:
     # --- building
 
     def build(self, pattern: Pattern, bound: Bindings, root: Op) -> Value:
-        match pattern:
-            case Literal():
-                return const(pattern.value)
-            case Word():
-                return self.read(bound[pattern.name])
-            case Apply():
-                return self.emit(pattern.opcode, *[self.build(arg, bound, root) for arg in pattern.args],
-                                 origin=root.origin)
+        read = {name: self.read(value) for name, value in bound.items()}
+        return built(pattern, read, partial(self.emit, origin=root.origin))
 
     def emit(self, opcode: str, *args: Value, origin: Origin | None = None) -> Op:
         """A new operation, or an equal one that exists already."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from astropy.table import GapColumn as TableColumn
+from astropy.table import Column as TableColumn
 from astropy.table import MaskedColumn, Table
 
 from pyflat.runtime.containers import LibraryCall, tables

@@ -3,12 +3,12 @@
     terms    a function and its columns -> a flat function, with one column for each number that it reads, and that as
              a graph of shared terms, in the operations that the engine has
     labels   results that are strings or null
-    expand   what a table cannot say: operations by way of others
     printer  the table, and terms as texts: one expression, or stages of columns
 """
 
-from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage, with_objects
-from pyflat.targets.columns.terms import Column, Rules, Term, Terms, flattened, terms_of, tests_of
+from pyflat.targets.columns.labels import with_objects
+from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage
+from pyflat.targets.columns.terms import Column, Given, Piece, Terms, flattened, terms_of, tests_of
 
-__all__ = ["Column", "ColumnsEngine", "Printer", "Rules", "Stage", "Term", "Terms", "flattened", "terms_of",
+__all__ = ["Column", "ColumnsEngine", "Given", "Piece", "Printer", "Stage", "Terms", "flattened", "terms_of",
            "tests_of", "with_objects"]

@@ -8,87 +8,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyflat.backend import FlatFunction
 from pyflat.errors import refuse
 from pyflat.functions.records import missing
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
-from pyflat.targets.columns.terms import Rules, Term, Terms
-
-# --- results of a flat function that are objects: strings, and null for None
-
-def with_objects(
-    t: Terms, flat: FlatFunction, results: list[Term], text: Callable[[str], str], null: str
-) -> tuple[list[str], list[Term]]:
-    """Names and terms of the results, with strings for codes and null for None. `text` writes a string."""
-    source = zip(flat.result_names, results, strict=True)
-    made = [*_Objects(t, flat, text, null).results(flat.result, source), *source]  # the last is the mask of faults
-    return [name for name, _ in made], [term for _, term in made]
-
-
-class _Objects:
-    def __init__(self, t: Terms, flat: FlatFunction, text: Callable[[str], str], null: str):
-        self.t = t
-        self.flat = flat
-        self.text = text
-        self.null = null
-
-    def results(self, shape: Shape, source: Iterator[tuple[str, Term]]) -> Iterator[tuple[str, Term]]:
-        match shape:
-            case Leaf():
-                yield next(source)
-            case Record():
-                for item in shape.items:
-                    yield from self.results(item, source)
-            case Labels():
-                name, code = next(source)
-                yield name, self.chosen([self.literal(item) for item in shape.table], code, {})
-            case Texts() | Ragged():
-                if isinstance(shape, Texts) and shape.mixed:
-                    raise refuse("flatten/result-kind", f"{self.flat.name} gives numbers in some lanes and other "
-                                 "objects in others", why="a column holds values of one kind",
-                                 help="return None instead of the other objects, or two results, as in (value, label)")
-                raise refuse("flatten/result-kind", f"{self.flat.name} gives strings or lists that are made from lanes",
-                             help="return the numbers that they are made of")
-            case Maybe():
-                inner = list(self.results(shape.inner, source))
-                where = next(source)[1]
-                for name, term in inner:
-                    yield name, self.select(where, self.literal(None), term)
-            case Fixed():
-                pass
-
-    def literal(self, item: Any) -> Term:
-        """A string or null."""
-        if item is not None and type(item) is not str:
-            raise refuse("flatten/result-kind", f"{self.flat.name} gives {item!r}: columns hold numbers and strings",
-                         help="return a string, as the name or value of an enum member is")
-        shown = self.null if item is None else self.text(item)
-        return Term("text", (), "b", shown)
-
-    def select(self, where: Term, then: Term, orelse: Term) -> Term:
-        if where.opcode == "const":
-            return then if where.value else orelse
-        return Term("select", (where, then, orelse), orelse.kind)
-
-    def chosen(self, texts: list[Term], code: Term, known: dict[Term, Term]) -> Term:
-        """A tree of selects among codes is one among strings."""
-        if code not in known:
-            if code.opcode == "const":
-                known[code] = texts[int(code.value)]
-            elif code.opcode == "select":
-                known[code] = self.select(code.args[0], self.chosen(texts, code.args[1], known),
-                                          self.chosen(texts, code.args[2], known))
-            else:
-                found = texts[-1]
-                for position in range(len(texts) - 2, -1, -1):
-                    found = self.select(self.t.op("eq", code, position), texts[position], found)
-                known[code] = found
-        return known[code]
-
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.passes.rules.legalise import Expansions
+from pyflat.targets.columns.terms import Given, Piece
 
 Stage = dict[str, str]
 """Names of one stage and their texts, which read only names of earlier stages."""
@@ -103,7 +31,8 @@ class ColumnsEngine:
 
     spellings  by operation, or operation and kind of the first operand ("add:i8"), which goes first
     literal    the text of a constant
-    rules      operations that are made of others (`columns.expand`)
+    rules      what the engine makes of operations in its own way (`passes.rules.legalise`)
+    stay       the operations that need no rule: what it spells, and what it refuses
     chain      how a select starts, whose other arm is a select, and how much of that one is left out then
     divisors   constant divisors are named, too: the engine would multiply by the reciprocal of a number
     depth      operations within each other that one text has at most: parsers have limits
@@ -112,15 +41,16 @@ class ColumnsEngine:
     name: str
     spellings: Mapping[str, str]
     literal: Callable[[Any], str]
-    rules: Rules
+    rules: Expansions
+    stay: frozenset[str]
     chain: tuple[str, int]
     depth: int
     divisors: bool = False
 
-    def spelling(self, term: Term) -> str:
+    def spelling(self, term: Op) -> str:
         found = self.spellings.get(f"{term.opcode}:{term.args[0].kind}") or self.spellings.get(term.opcode)
         if found is None:
-            operands = " and ".join(arg.kind for arg in term.args)
+            operands = " and ".join(str(arg.kind) for arg in term.args)
             raise refuse("flatten/target-operation", missing(self.name, term.opcode, operands), term.span)
         return found
 
@@ -132,7 +62,7 @@ class Printer:
         self.engine = engine
         self.params = params
 
-    def stages(self, roots: Sequence[Term], name: Callable[[int], str]) -> tuple[list[Stage], list[str]]:
+    def stages(self, roots: Sequence[Value], name: Callable[[int], str]) -> tuple[list[Stage], list[str]]:
         """Shared and deep terms as stages, and the roots, which read them. `name(k)` is how a text reads name k.
 
         Raises FlattenError for an operation that the engine lacks."""
@@ -142,7 +72,7 @@ class Printer:
             named |= _divisors(order)
         names = {term: name(k) for k, term in enumerate(term for term in order if term in named)}
         texts = self._texts(order, names)
-        level: dict[Term, int] = {}
+        level: dict[Value, int] = {}
         stages: list[Stage] = []
         for term in order:
             level[term] = max((level[arg] for arg in term.args), default=0)
@@ -153,40 +83,45 @@ class Printer:
                 level[term] += 1
         return stages, [names.get(root) or _bare(texts[root]) for root in roots]
 
-    def _uses(self, order: Iterable[Term], roots: Iterable[Term]) -> Counter[Term]:
+    def _uses(self, order: Iterable[Value], roots: Iterable[Value]) -> Counter[Value]:
         """How often each term is written."""
         uses = Counter(roots)
         for term in order:
-            for k, arg in enumerate(term.args):
-                uses[arg] += self.engine.spelling(term).count(f"{{{k}}}")
+            if isinstance(term, Op):
+                for k, arg in enumerate(term.args):
+                    uses[arg] += self.engine.spelling(term).count(f"{{{k}}}")
         return uses
 
-    def _texts(self, order: Iterable[Term], names: Mapping[Term, str]) -> dict[Term, str]:
+    def _texts(self, order: Iterable[Value], names: Mapping[Value, str]) -> dict[Value, str]:
         """The text of each term, in which `names` stand for those that have one."""
-        texts: dict[Term, str] = {}
+        texts: dict[Value, str] = {}
         for term in order:
-            match term.opcode:
-                case "const":
+            match term:
+                case Const():
                     texts[term] = self.engine.literal(term.value)
-                case "text":
-                    texts[term] = term.value
-                case "param":
-                    texts[term] = self.params[term.value]
-                case _:
+                case Piece():
+                    texts[term] = term.text
+                case Given():
+                    texts[term] = self.params[term.number]
+                case Op():
                     operands = [names.get(arg) or texts[arg] for arg in term.args]
                     texts[term] = self._spelled(term, operands, names)
         return texts
 
-    def _spelled(self, term: Term, operands: Sequence[str], names: Mapping[Term, str]) -> str:
-        if term.opcode != "select" or term.args[2].opcode != "select" or term.args[2] in names:
+    def _spelled(self, term: Op, operands: Sequence[str], names: Mapping[Value, str]) -> str:
+        if not _is_select(term) or not _is_select(term.args[2]) or term.args[2] in names:
             return self.engine.spelling(term).format(*operands)
         start, skipped = self.engine.chain
         return start.format(*operands) + operands[2][skipped:]
 
 
-def in_order(roots: Iterable[Term]) -> list[Term]:
+def _is_select(value: Value) -> bool:
+    return isinstance(value, Op) and value.opcode == "select"
+
+
+def in_order(roots: Iterable[Value]) -> list[Value]:
     """What the roots need, each after its operands; the condition of a select comes before its arms."""
-    order: dict[Term, None] = {}
+    order: dict[Value, None] = {}
     for root in roots:
         stack = [(root, False)]
         while stack:
@@ -201,11 +136,11 @@ def in_order(roots: Iterable[Term]) -> list[Term]:
     return list(order)
 
 
-def _named(order: Iterable[Term], uses: Mapping[Term, int], limit: int) -> set[Term]:
+def _named(order: Iterable[Value], uses: Mapping[Value, int], limit: int) -> set[Value]:
     """The terms to name: what is used again and is not short, and what nests too deeply."""
-    size: dict[Term, int] = {}
-    depth: dict[Term, int] = {}
-    named: set[Term] = set()
+    size: dict[Value, int] = {}
+    depth: dict[Value, int] = {}
+    named: set[Value] = set()
     for term in order:
         size[term] = 1 + sum(1 if arg in named else size[arg] for arg in term.args)
         depth[term] = 1 + max((1 if arg in named else depth[arg] for arg in term.args), default=0)
@@ -214,20 +149,20 @@ def _named(order: Iterable[Term], uses: Mapping[Term, int], limit: int) -> set[T
     return named
 
 
-def _divisors(order: Iterable[Term]) -> set[Term]:
+def _divisors(order: Iterable[Value]) -> set[Value]:
     """Divisors that read no column, but those whose reciprocal is exact."""
-    fixed: set[Term] = set()
-    found: set[Term] = set()
+    fixed: set[Value] = set()
+    found: set[Value] = set()
     for term in order:
-        if term.opcode == "const" or term.args and all(arg in fixed for arg in term.args):
+        if isinstance(term, Const) or term.args and all(arg in fixed for arg in term.args):
             fixed.add(term)
-        if term.opcode == "truediv" and term.args[1] in fixed and not _is_power_of_two(term.args[1]):
-            found.add(term.args[1])
+        if isinstance(term, Op) and term.opcode == "truediv":
+            found.update(value for value in term.args[1:] if value in fixed and not _is_power_of_two(value))
     return found
 
 
-def _is_power_of_two(term: Term) -> bool:
-    return term.opcode == "const" and abs(math.frexp(term.value)[0]) == 0.5
+def _is_power_of_two(term: Value) -> bool:
+    return isinstance(term, Const) and abs(math.frexp(term.value or 0.0)[0]) == 0.5
 
 
 def _bare(text: str) -> str:

@@ -14,8 +14,11 @@ from collections.abc import Sequence
 from functools import reduce
 
 from pyflat.functions.records import RECORDS
+from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import ROUNDED
+from pyflat.ir.types import FLOAT
 from pyflat.targets.columns.printer import in_order
-from pyflat.targets.columns.terms import Term, Terms
+from pyflat.targets.columns.terms import Terms
 
 _HARMLESS: dict[str, tuple[float | None, ...]] = {
     "truediv": (None, 1.0),
@@ -23,7 +26,7 @@ _HARMLESS: dict[str, tuple[float | None, ...]] = {
 }
 """Operations whose slope may be infinite or nan, and operands at which it is not; None: that one does not matter."""
 
-Conjunction = frozenset[tuple[Term, bool]]
+Conjunction = frozenset[tuple[Value, bool]]
 ALWAYS: frozenset[Conjunction] = frozenset([frozenset()])
 MANY = 8
 
@@ -34,21 +37,21 @@ class Slopes:
     Conditions, and what is rounded, are computed as they are: no derivative goes through them. Everything else is made
     anew from operands that are harmless where no result depends on them (`needed`: a disjunction of conjunctions)."""
 
-    def __init__(self, t: Terms, suspect: Term):
+    def __init__(self, t: Terms, suspect: Value):
         self.t = t
-        never = suspect.opcode == "const" and not suspect.value
+        never = isinstance(suspect, Const) and not suspect.value
         self.start = ALWAYS if never else frozenset([frozenset([(suspect, False)])])
-        self.needed: dict[Term, frozenset[Conjunction]] = {}
-        self.rank: dict[Term, int] = {}
+        self.needed: dict[Value, frozenset[Conjunction]] = {}
+        self.rank: dict[Value, int] = {}
 
-    def results(self, roots: Sequence[Term]) -> list[Term]:
+    def results(self, roots: Sequence[Value]) -> list[Value]:
         order = in_order(roots)
         self.rank = {term: k for k, term in enumerate([*order, *in_order(term for term, _ in self._started())])}
         for root in roots:
             self._need(root, self.start)
         for term in reversed(order):
             self._spread(term)
-        new: dict[Term, Term] = {}
+        new: dict[Value, Value] = {}
         for term in order:
             new[term] = self._again(term, new)
         return [new[root] for root in roots]
@@ -56,12 +59,12 @@ class Slopes:
     def _started(self) -> Conjunction:
         return frozenset().union(*self.start)
 
-    def _need(self, term: Term, where: frozenset[Conjunction]) -> None:
+    def _need(self, term: Value, where: frozenset[Conjunction]) -> None:
         self.needed[term] = _either(self.needed.get(term, frozenset()), where)
 
-    def _spread(self, term: Term) -> None:
+    def _spread(self, term: Value) -> None:
         where = self.needed.get(term)
-        if where is None or not _is_smooth(term):
+        if where is None or not isinstance(term, Op) or not _is_smooth(term):
             return
         if term.opcode != "select":
             for arg in term.args:
@@ -71,33 +74,33 @@ class Slopes:
         self._need(then, _also(where, condition, True))
         self._need(otherwise, _also(where, condition, False))
 
-    def _again(self, term: Term, new: dict[Term, Term]) -> Term:
-        if not _is_smooth(term) or term not in self.needed:
+    def _again(self, term: Value, new: dict[Value, Value]) -> Value:
+        if not isinstance(term, Op) or not _is_smooth(term) or term not in self.needed:
             return term
-        args = [new[arg] if arg.kind == "f8" else arg for arg in term.args]
+        args = [new[arg] if arg.kind is FLOAT else arg for arg in term.args]
         harmless = _HARMLESS.get(term.opcode)
         where = self.needed[term]
         if harmless is not None and where != ALWAYS:
             condition = self._condition(where)
-            args = [arg if value is None or arg.opcode == "const" else self.t.raw("select", condition, arg, value)
+            args = [arg if value is None or isinstance(arg, Const) else self.t.raw("select", condition, arg, value)
                     for arg, value in zip(args, harmless, strict=True)]
-        return self.t.raw(term.opcode, *args, name=term.name)
+        return self.t.raw(term.opcode, *args)
 
-    def _condition(self, where: frozenset[Conjunction]) -> Term:
+    def _condition(self, where: frozenset[Conjunction]) -> Value:
         t = self.t
         parts = []
         for ranked in sorted(sorted((self.rank[term], holds, term) for term, holds in each) for each in where):
-            tests = [term if holds else t.op("not", term) for _, holds, term in ranked]
-            parts.append(reduce(lambda a, b: t.op("and", a, b), tests))
-        return reduce(lambda a, b: t.op("or", a, b), parts)
+            tests = [term if holds else t("not", term) for _, holds, term in ranked]
+            parts.append(reduce(lambda a, b: t("and", a, b), tests))
+        return reduce(lambda a, b: t("or", a, b), parts)
 
 
-def _is_smooth(term: Term) -> bool:
+def _is_smooth(term: Op) -> bool:
     """A derivative goes through it."""
-    return term.kind == "f8" and bool(term.args) and term.opcode not in ("floor", "ceil", "trunc", "rint", "to_float")
+    return term.kind is FLOAT and term.opcode not in (*ROUNDED.values(), "to_float")
 
 
-def _also(where: frozenset[Conjunction], condition: Term, holds: bool) -> frozenset[Conjunction]:
+def _also(where: frozenset[Conjunction], condition: Value, holds: bool) -> frozenset[Conjunction]:
     return frozenset(each | {(condition, holds)} for each in where if (condition, not holds) not in each)
 
 

@@ -1,149 +1,100 @@
-"""A function and its columns as a flat function, and that as a graph of terms, in the operations of one engine.
-
-Equal terms are one. `terms_of` walks the nodes of a `FlatFunction` and asks the engine's rules for each of them: a rule
-gives the term that stands for the operation, made of operations that the engine has, or None to leave it as it is.
-"""
+"""A function and its columns as a flat function, and that as a graph in the operations of one engine (`Terms`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyflat.backend import FlatFunction, flatten_fold, flatten_function, flatten_optimize
-from pyflat.errors import Span, refuse
+from pyflat.errors import refuse
 from pyflat.frontend.callables import Parameters, unwrap
-from pyflat.ir.ops import COMPARISONS, OPERATIONS
+from pyflat.ir.nodes import Const, Op, Param, Scalar, Value
 from pyflat.ir.shape import MAX_WORDS, OTHER_WORD, Labels, UnknownWordsError, leaves
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.uses import results_of
+from pyflat.passes.rules.expansions import EXPANSIONS
+from pyflat.passes.rules.legalise import Expansions, Legaliser
 
-Rule = Callable[..., "Term | None"]
-Rules = Mapping[str, Rule]
-"""By operation, or operation and kind of the first operand ("mod:f8"), which goes first: `rule(terms, *operands)`."""
-_TESTS = frozenset({*COMPARISONS, "isnan", "isinf", "isfinite", "not", "signbit"})
-_FOLDED = frozenset({"add", "sub", "mul", "neg", "abs"})
-_WHOLE = frozenset({"to_whole"})
-Number = bool | int | float
+_BLANK = {BOOL: False, INT: 0, FLOAT: 0.0}
 
 
-@dataclass(eq=False, slots=True)
-class Term:
-    """An operation, a "const" (`value`) or a "param" (`value`: its number)."""
+class Given(Param):
+    """A number that a text reads: the `number`-th."""
 
-    opcode: str
-    args: tuple[Term, ...]
-    kind: str
-    value: Any = None
-    span: Span | None = None
-    name: str = ""
+    __slots__ = ("number",)
+
+    def __init__(self, kind: Kind, number: int, name: str = ""):
+        super().__init__(kind, name)
+        self.number = number
 
 
-@dataclass
-class Terms:
-    """Makes terms. `doubts` are bools, true where a rule could not say what Python computes: such rows are faults.
+class Piece(Value):
+    """What is written as it is."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str):
+        super().__init__(BOOL)
+        self.text = text
+
+
+class Terms(Legaliser):
+    """The graph of a function in the operations that `stay` on an engine; `of` says what its values are there.
 
     `checked` are the divisors that the function compares with zero itself, so that a quotient by zero is a fault or is
     dropped."""
 
-    rules: Rules = field(default_factory=dict)
-    doubts: list[Term] = field(default_factory=list)
-    checked: set[Term] = field(default_factory=set)
-    span: Span | None = None
-    made: dict[Any, Term] = field(default_factory=dict)
+    def __init__(self, own: Expansions, stay: Container[str]):
+        super().__init__(own, EXPANSIONS, stay)
+        self.of: dict[Value, Value] = {}
+        self.checked: set[Value] = set()
 
-    def const(self, value: Number) -> Term:
-        kind = "b" if isinstance(value, bool) else "i8" if isinstance(value, int) else "f8"
-        return self._only(("const", kind, repr(value)), lambda: Term("const", (), kind, value))
+    def read(self, value: Value) -> Value:
+        if isinstance(value, Const):
+            return self.const(_BLANK[value.kind] if value.value is None else value.value)
+        return self.of[value]
 
-    def param(self, number: int, kind: str, name: str) -> Term:
-        return self._only(("param", number), lambda: Term("param", (), kind, number, None, name))
-
-    def op(self, opcode: str, *operands: Term | Number, name: str = "") -> Term:
-        """An operation by its rule, if it has one: the result of further operations. Numbers stand for constants."""
-        args = tuple(arg if isinstance(arg, Term) else self.const(arg) for arg in operands)
-        rule = self.rules.get(f"{opcode}:{args[0].kind}") or self.rules.get(opcode)
-        found = rule(self, *args) if rule is not None else None
-        return self.raw(opcode, *args, name=name) if found is None else found
-
-    def raw(self, opcode: str, *operands: Term | Number, name: str = "") -> Term:
-        """The operation itself: what the engine's table spells."""
-        args = tuple(arg if isinstance(arg, Term) else self.const(arg) for arg in operands)
-        known = self._known(opcode, args)
-        if known is not None:
-            return known
-        kind = _kind(opcode, args)
-        return self._only((opcode, *map(id, args)), lambda: Term(opcode, args, kind, None, self.span, name))
-
-    def doubt(self, condition: Term) -> None:
-        self.doubts.append(condition)
-
-    def _only(self, key: Any, make: Callable[[], Term]) -> Term:
-        if key not in self.made:
-            self.made[key] = make()
-        return self.made[key]
-
-    def _known(self, opcode: str, args: tuple[Term, ...]) -> Term | None:
-        """What needs no operation."""
-        if opcode in _FOLDED and all(arg.opcode == "const" and arg.kind == "f8" for arg in args):
-            return self.const(OPERATIONS[opcode].python(*[arg.value for arg in args]))
-        if opcode == "select" and (args[1] is args[2] or args[0].opcode == "const"):
-            return args[1] if args[0].value in (None, True) else args[2]
-        if opcode not in ("and", "or") or args[0].kind != "b":
-            return None
-        for one, other in (args, args[::-1]):
-            if one.opcode == "const":
-                return other if one.value is (opcode == "and") else one
-        return None
+    def add(self, ops: Iterable[Op], known: Mapping[Op, Value]) -> None:
+        """Operations in order; of some it is `known` what they are."""
+        ops = list(ops)
+        tested = {op.args[0] for op in ops if op.opcode in ("eq", "ne") and _is_zero(op.args[1])}
+        self.checked.update(self.of[value] for value in tested if value in self.of)
+        for op in ops:
+            self.origin = op.origin
+            operands = list(map(self.read, op.args))
+            if op.opcode == "gather":
+                made = lookup(self, operands[0], op.attr("table"))
+            else:
+                made = known.get(op) or self(op.opcode, *operands)
+            self.of[op] = made
+            if op in tested:
+                self.checked.add(made)
 
 
-def _kind(opcode: str, args: tuple[Term, ...]) -> str:
-    if opcode in _TESTS:
-        return "b"
-    if opcode == "select":
-        return args[1].kind
-    if opcode in _WHOLE:
-        return "i8"
-    return "f8" if opcode == "to_float" else args[0].kind
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, Const) and value.value == 0
 
 
-def terms_of(flat: FlatFunction, rules: Rules) -> tuple[list[Term], Terms]:
+def terms_of(flat: FlatFunction, own: Expansions, stay: Container[str]) -> tuple[list[Value], Terms]:
     """The results of a flat function as terms, and what made them. They read param k as its value; behind all params,
     and as many that say whether each is null, come those that say whether a string is a word (`tests_of`)."""
-    terms = Terms(rules)
-    of: dict[int, Term] = {}
-    words = _word_tests(flat, terms)
-    tested = {node.inputs[0].index for node in flat.nodes if _is_zero_test(node)}
-    for node in flat.nodes:
-        terms.span = node.span
-        operands = [of[n.index] for n in node.inputs]
-        match node.opcode:
-            case "param" if node.index in words:
-                made = _position(terms, words[node.index])
-            case "eq" | "ne" if (test := _tested(node, words)) is not None:
-                made = test if node.opcode == "eq" else terms.op("not", test)
-            case "param":
-                made = terms.param(node.index, node.kind, node.name)
-            case "const":
-                made = terms.const(node.attrs["value"])
-            case "gather":
-                made = lookup(terms, operands[0], node.attrs["table"])
-            case _:
-                made = terms.op(node.opcode, *operands, name=node.name)
-        of[node.index] = made
-        if node.index in tested:
-            terms.checked.add(made)
-    return [of[n.index] for n in flat.results], terms
-
-
-def _word_tests(flat: FlatFunction, terms: Terms) -> dict[int, list[Term]]:
-    """By param of strings: whether it is each of its words."""
-    found: dict[int, list[Term]] = {}
-    number = 2 * len(flat.params)
-    for node in flat.params:
+    terms, params = Terms(own, stay), flat.ir.params
+    tests: dict[Value, list[Value]] = {}
+    behind = 2 * len(params)
+    for k, (param, node) in enumerate(zip(params, flat.params, strict=True)):
         words = _words(flat, node.attrs["argument"])
-        if words is not None:
-            found[node.index] = [terms.param(number + k, "b", word) for k, word in enumerate(words)]
-            number += len(words)
-    return found
+        if words is None:
+            terms.of[param] = Given(param.kind, k, param.name)
+            continue
+        tests[param] = [Given(BOOL, behind + j, word) for j, word in enumerate(words)]
+        behind += len(words)
+        terms.of[param] = _position(terms, tests[param])
+    ops = flat.ir.flat_block.ops
+    known = {op: test if op.opcode == "eq" else terms("not", test)
+             for op in ops if op.opcode in ("eq", "ne") and (test := _tested(op, tests)) is not None}
+    terms.add(ops, known)
+    return list(map(terms.read, results_of(flat.ir))), terms
 
 
 def _words(flat: FlatFunction, argument: str) -> tuple[str, ...] | None:
@@ -156,36 +107,32 @@ def tests_of(columns: Sequence[Column], write: Callable[[int, str], str]) -> lis
     return [write(k, word) for k, column in enumerate(columns) for word in column.words or ()]
 
 
-def _tested(node: Any, words: Mapping[int, Sequence[Term]]) -> Term | None:
-    """Whether a string is one of its words, where a node compares its position with that of the word."""
-    param, other = node.inputs
-    found = words.get(param.index, ())
-    code = other.attrs["value"] if other.opcode == "const" else -1
-    return found[code] if 0 <= code < len(found) else None
+def _tested(op: Op, tests: Mapping[Value, Sequence[Value]]) -> Value | None:
+    """Whether a string is one of its words, where an operation compares its position with that of the word."""
+    param, other = op.args
+    if param not in tests or not isinstance(other, Const):
+        return None
+    code = int(other.value or 0)
+    return tests[param][code] if 0 <= code < len(tests[param]) else None
 
 
-def _position(terms: Terms, tests: Sequence[Term]) -> Term:
+def _position(terms: Terms, tests: Sequence[Value]) -> Value:
     made = terms.const(len(tests))
     for k in range(len(tests) - 1, -1, -1):
-        made = terms.op("select", tests[k], k, made)
+        made = terms("select", tests[k], k, made)
     return made
 
 
-def _is_zero_test(node: Any) -> bool:
-    return (node.opcode in ("eq", "ne") and len(node.inputs) == 2 and node.inputs[1].opcode == "const"
-            and node.inputs[1].attrs["value"] == 0)
-
-
-def lookup(terms: Terms, index: Term, table: Sequence[Number]) -> Term:
+def lookup(terms: Terms, index: Value, table: Sequence[Scalar]) -> Value:
     """table[index] as a tree of selects; beyond the table, where Python raises, its first or last entry."""
     size = len(table)
-    index = terms.op("select", terms.op("lt", index, 0), terms.op("add", index, size), index)
+    index = terms("select", terms("lt", index, 0), terms("add", index, size), index)
 
-    def part(low: int, high: int) -> Term:
+    def part(low: int, high: int) -> Value:
         if high - low == 1:
             return terms.const(table[low])
         middle = (low + high) // 2
-        return terms.op("select", terms.op("lt", index, middle), part(low, middle), part(middle, high))
+        return terms("select", terms("lt", index, middle), part(low, middle), part(middle, high))
 
     return part(0, size)
 

@@ -19,6 +19,7 @@ from pyflat.errors import refuse
 from pyflat.functions.records import spellings
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Shape, Texts
 from pyflat.ir.types import Kind
+from pyflat.passes.rules.legalise import legal
 
 ATOM, UNARY, PRODUCT, SUM, COMPARISON, LOGIC, BITS, CHOICE = 10, 9, 8, 7, 5, 3, 2, 1
 Literal = Callable[[Kind, bool | int | float | None], str]
@@ -80,6 +81,11 @@ class Language:
     function: Callable[[str, Sequence[tuple[str, Kind]], str], str]
     record: Callable[[str, Sequence[tuple[str, Kind]]], str]
 
+    @property
+    def stay(self) -> frozenset[str]:
+        """The operations that need no rule: what it spells, and what it refuses."""
+        return legal(self.spellings, self.name.lower())
+
     def spelling(self, opcode: str, kind: Kind | None) -> Spelling | None:
         """The row for an operation whose first operand has this kind, None where there is none."""
         return self.spellings.get(f"{opcode}:{kind}") or self.spellings.get(opcode)
@@ -125,8 +131,9 @@ SPELLINGS: dict[str, Spelling] = {
     **{name: infix(sign, level) for name, sign, level in (
         ("add", "+", SUM), ("sub", "-", SUM), ("mul", "*", PRODUCT), ("truediv", "/", PRODUCT),
         ("eq", "==", COMPARISON), ("ne", "!=", COMPARISON), ("lt", "<", COMPARISON), ("le", "<=", COMPARISON),
-        ("gt", ">", COMPARISON), ("ge", ">=", COMPARISON), ("and:b", "&&", LOGIC), ("or:b", "||", LOGIC),
-        ("xor:b", "!=", COMPARISON), ("and:i8", "&", BITS), ("or:i8", "|", BITS), ("xor:i8", "^", BITS))},
+        ("gt", ">", COMPARISON), ("ge", ">=", COMPARISON), ("eq:b", "==", COMPARISON), ("ne:b", "!=", COMPARISON),
+        ("and:b", "&&", LOGIC), ("or:b", "||", LOGIC), ("xor:b", "!=", COMPARISON), ("and:i8", "&", BITS),
+        ("or:i8", "|", BITS), ("xor:i8", "^", BITS))},
     "neg": prefix("-"), "not": prefix("!"), "invert": prefix("~"),
     **{name: call(name) for name in ("abs", "floor", "ceil", "trunc")},
     "floordiv:i8": call("floor_div", 2), "mod:i8": call("floor_mod", 2),

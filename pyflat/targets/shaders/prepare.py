@@ -15,185 +15,65 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Container
 
 from pyflat.analysis.liveness import sliced
-from pyflat.functions.records import aliases
-from pyflat.ir.build import const
-from pyflat.ir.loops import LoopParts, has_loop, join_parts, take_apart
-from pyflat.ir.nodes import Block, Const, End, Function, Item, Loop, Op, Value, Yield
-from pyflat.ir.ops import VECTOR
-from pyflat.ir.types import BOOL, FLOAT, PACK, Kind
-from pyflat.ir.uses import results_of, with_args, with_body
+from pyflat.ir.loops import has_loop
+from pyflat.ir.nodes import Function, Value
+from pyflat.ir.ops import ROUNDED, VECTOR
+from pyflat.ir.types import FLOAT
+from pyflat.ir.uses import results_of, with_body
 from pyflat.passes.pipelines import run, shader
+from pyflat.passes.rules.expansions import EXPANSIONS, power, renamed
+from pyflat.passes.rules.legalise import Expansions, Legaliser, legalised, number
+from pyflat.passes.rules.patterns import applied, rules
 
 MAX_TRIPS = 65_535
 """What Mesa's software driver runs before it leaves a loop on its own, without a word."""
-MAX_POWER = 32
-"""Whole powers up to this one are products."""
-
-_RENAMED = {
-    **aliases(), **{name: name.removeprefix("vec_") for name in VECTOR}, "exact_float": "to_float",
-}
-_WHOLE = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint", "to_int": "trunc"}
-Emit = Callable[..., Op]
 
 
-def prepare(fn: Function) -> Function:
-    """A flat or masked function for a language of 32-bit lanes."""
-    pure = run(fn, shader(MAX_TRIPS, loops=has_loop(fn.body)))
-    items = _Rewriting().items(pure.body)
-    return with_body(pure, sliced(items, results_of(with_body(pure, items))))
+def prepare(fn: Function, stay: Container[str]) -> Function:
+    """A flat or masked function for a language of 32-bit lanes, in which the operations `stay` need no rule."""
+    pure = legalised(run(fn, shader(MAX_TRIPS, loops=has_loop(fn.body))), RULES, EXPANSIONS, stay)
+    return with_body(pure, sliced(pure.body, results_of(pure)))
 
 
-class _Rewriting:
-    def __init__(self) -> None:
-        self.new: dict[Value, Value] = {}
-        self.block: list[Op] = []
-
-    def read(self, value: Value) -> Value:
-        return self.new.get(value, value)
-
-    def items(self, items: list[Item]) -> list[Item]:
-        done: list[Item] = []
-        for item in items:
-            match item:
-                case Block():
-                    done.append(self._block(item))
-                case Loop():
-                    done.append(self._loop(item))
-        return done
-
-    def _block(self, block: Block) -> Block:
-        self.block = []
-        for op in block.ops:
-            self.new[op] = self._rewritten(with_args(op, [self.read(a) for a in op.args]))
-        end: End | None = None if block.end is None else Yield([self.read(v) for v in block.end.values])
-        return Block(self.block, end)
-
-    def _loop(self, loop: Loop) -> Loop:
-        parts = take_apart(loop)
-        inits = [self.read(v) for v in loop.inits]
-        header = self.items(parts.header)
-        go, leave = self.read(parts.go), [self.read(v) for v in parts.leave]
-        return join_parts(loop, loop.params, inits, LoopParts(header, go, self.items(parts.rest), leave), loop.results)
-
-    def _rewritten(self, op: Op) -> Value:
-        def emit(opcode: str, *args: Value, kind: Kind = op.kind) -> Op:
-            made = Op(opcode, args, kind, name=op.name, origin=op.origin)
-            self.block.append(made)
-            return made
-
-        opcode = _RENAMED.get(op.opcode, op.opcode)
-        rule = _RULES.get(opcode)
-        found = rule(emit, *op.args) if rule is not None else None
-        if found is not None:
-            return found
-        if opcode != op.opcode:
-            return emit(opcode, *op.args)
-        self.block.append(op)
-        return op
+def _pow(t: Legaliser, base: Value, exponent: Value) -> Value | None:
+    known = number(exponent)
+    if known is None or not math.isfinite(known):
+        return t("exp2", exponent) if number(base) == 2.0 else None
+    if known != int(known):
+        return t("sqrt", base) if known == 0.5 else t("fractional_pow", base, exponent)
+    if known < 0 and (product := power(t, base, t.const(-known))) is not None:
+        return t("truediv", 1.0, product)
+    return power(t, base, exponent)
 
 
-def _number(value: Value) -> float | None:
-    """The finite number that a constant is."""
-    known = value.value if isinstance(value, Const) else None
-    return float(known) if known is not None and math.isfinite(known) else None
-
-
-def _to_float(emit: Emit, x: Value) -> Value | None:
-    whole = isinstance(x, Op) and x.opcode in _WHOLE and x.args[0].kind is FLOAT
-    return emit(_WHOLE[x.opcode], x.args[0]) if whole and isinstance(x, Op) else None
-
-
-def _ordered(lower: bool, strict: bool) -> Callable[..., Value | None]:
-    """An order of bools, by logic: False is below True."""
-    def rule(emit: Emit, x: Value, y: Value) -> Value | None:
-        if x.kind is not BOOL:
-            return None
-        low, high = (x, y) if lower else (y, x)
-        return emit("and" if strict else "or", emit("not", low), high)
-
-    return rule
-
-
-def _floordiv(emit: Emit, x: Value, y: Value) -> Value | None:
-    return emit("floor", x) if x.kind is FLOAT and _number(y) == 1.0 else None
-
-
-def _ne(emit: Emit, x: Value, y: Value) -> Value | None:
-    return emit("isnan", x) if x is y and x.kind is FLOAT else None
-
-
-def _eq(emit: Emit, x: Value, y: Value) -> Value | None:
-    return emit("not", emit("isnan", x)) if x is y and x.kind is FLOAT else None
-
-
-def _pow(emit: Emit, base: Value, exponent: Value) -> Value | None:
-    power = _number(exponent)
-    if power == 0.5:
-        return emit("sqrt", base)
-    if power is not None and power == int(power) and 0 < abs(power) <= MAX_POWER:
-        product = _product(emit, base, abs(int(power)))
-        return product if power > 0 else emit("truediv", const(1.0), product)
-    if power is not None and power != int(power):
-        return emit("fractional_pow", base, exponent)
-    return emit("exp2", exponent) if _number(base) == 2.0 else None
-
-
-def _ipow(emit: Emit, base: Value, exponent: Value) -> Value | None:
-    power = _number(exponent)
-    return _product(emit, base, int(power)) if power is not None and 0 < power <= MAX_POWER else None
-
-
-def _product(emit: Emit, base: Value, power: int) -> Value:
-    """base**power with as many multiplications as the binary digits of the power need."""
-    result: Value | None = None
-    square = base
-    while power:
-        if power & 1:
-            result = square if result is None else emit("mul", result, square)
-        power >>= 1
-        if power:
-            square = emit("mul", square, square)
-    assert result is not None
-    return result
-
-
-def _round_digits(emit: Emit, x: Value, digits: Value) -> Value | None:
-    known = _number(digits)
+def _round_digits(t: Legaliser, x: Value, digits: Value) -> Value | None:
+    known = number(digits)
     if known is None:
         return None
-    scale = const(10.0 ** abs(known))
     there, back = ("mul", "truediv") if known >= 0 else ("truediv", "mul")
-    return emit(back, emit("rint", emit(there, x, scale)), scale)
+    return t(back, t("rint", t(there, x, 10.0 ** abs(known))), 10.0 ** abs(known))
 
 
-def _mod(emit: Emit, x: Value, y: Value) -> Value | None:
-    return emit("sub", x, emit("floor", x)) if x.kind is FLOAT and _number(y) == 1.0 else None
-
-
-def _np_dot(emit: Emit, *args: Value) -> Value | None:
+def _np_dot(t: Legaliser, *args: Value) -> Value:
     half = len(args) // 2
-    products = [emit("mul", x, y) for x, y in zip(args[:half], args[half:], strict=True)]
-    return functools.reduce(lambda total, product: emit("add", total, product), products)
+    products = [t("mul", x, y) for x, y in zip(args[:half], args[half:], strict=True)]
+    return functools.reduce(lambda total, product: t("add", total, product), products)
 
 
-def _logaddexp(emit: Emit, x: Value, y: Value) -> Value | None:
-    gap = emit("sub", x, y)
-    tail = emit("log1p", emit("exp", emit("neg", emit("abs", gap))))
-    larger = emit("select", emit("gt", gap, const(0.0), kind=BOOL), x, y)
-    return emit("select", emit("eq", x, y, kind=BOOL), emit("add", x, const(math.log(2.0))), emit("add", larger, tail))
+def _hadd(t: Legaliser, x: Value) -> Value:
+    return t("dot", x, t("pack", *[1.0] * len(x.args)))
 
 
-def _hadd(emit: Emit, x: Value) -> Value | None:
-    assert isinstance(x, Op)
-    return emit("dot", x, emit("pack", *[const(1.0)] * len(x.args), kind=PACK))
-
-
-_RULES: dict[str, Callable[..., Value | None]] = {
-    "to_float": _to_float, "floordiv": _floordiv, "mod": _mod, "ne": _ne, "eq": _eq, "pow": _pow, "ipow": _ipow,
-    "round_digits": _round_digits, "hadd": _hadd, "np_dot": _np_dot, "np_logaddexp": _logaddexp,
-    "lt": _ordered(True, True), "le": _ordered(True, False), "gt": _ordered(False, True),
-    "ge": _ordered(False, False),
+RULES: Expansions = {
+    **{name: renamed(name.removeprefix("vec_")) for name in VECTOR},
+    **applied(rules(
+        FLOAT,
+        *(f"to_float({to_int}(x)) -> {rounding}(x)" for to_int, rounding in ROUNDED.items()),
+        "floordiv(x, 1.0) -> floor(x)", "mod(x, 1.0) -> sub(x, floor(x))",
+        "ne(x, x) -> isnan(x)", "eq(x, x) -> not(isnan(x))",
+    )),
+    "pow": _pow, "ipow": power, "round_digits": _round_digits, "np_dot": _np_dot, "hadd": _hadd,
 }

@@ -180,7 +180,7 @@ class _Printer:
         inner = part[1:]
         if part[0] == "=" or not 2 <= len(inner) <= 4 or set(inner) != {str(Kind.FLOAT)}:
             message = f"an argument of {op.attr('name')} is no number and no vector, which {self.language.name} needs"
-            raise refuse("flatten/target-operation", message, op.origin.span if op.origin else None)
+            raise refuse("flatten/target-operation", message, op.span)
         return f"{self.language.vector(len(inner))}({', '.join(self.text(next(operands)) for _ in inner)})"
 
     def _constant(self, value: Value, wanted: str, text: str) -> str:
@@ -266,7 +266,7 @@ class _Printer:
         if row is None:
             kinds = ", ".join(str(a.kind) for a in op.args)
             raise refuse("flatten/target-operation", missing(self.language.name, op.opcode, kinds),
-                         op.origin.span if op.origin else None)
+                         op.span)
         operands = [self._chained(op, row, k) for k in range(len(op.args))]
         return row.text.format(*operands), row.level
 

@@ -7,8 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from pyflat.functions.records import spellings
-from pyflat.targets.columns import ColumnsEngine, Rules, Term, Terms
-from pyflat.targets.columns import expand as x
+from pyflat.ir.nodes import Const, Param, Value
+from pyflat.passes.rules import expansions as x
+from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, legal
+from pyflat.targets.columns import ColumnsEngine, Terms
 
 _COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "<>"}
 _COMMON = {
@@ -49,61 +51,36 @@ _SQLITE = {
 }
 
 
-def _abs_int(t: Terms, value: Term) -> Term:
-    return t.op("select", t.op("lt", value, 0), t.op("neg", value), value)
-
-
-def _copysign(t: Terms, value: Term, sign: Term) -> Term:
-    size = t.op("abs", value)
-    return t.op("select", t.raw("signbit", sign), t.op("neg", size), size)
-
-
-def _exp2(t: Terms, value: Term) -> Term:
-    return t.op("pow", 2.0, value)
-
-
-def _present(opcode: str) -> Any:
+def _present(opcode: str) -> Expansion:
     """SQLite's null stands for nan, and a comparison with null is null: `ifnull` only where there may be one."""
-    def rule(t: Terms, a: Term, b: Term) -> Term | None:
-        both = all(value.opcode == "param" or x.never_nan(value) for value in (a, b))
-        return _test(t, f"{opcode}_known", a, b) if both else None
+    def rule(t: Legaliser, a: Value, b: Value) -> Value | None:
+        both = all(isinstance(value, Param) or x.never_nan(value) for value in (a, b))
+        return t.raw(f"{opcode}_known", a, b) if both else None
 
     return rule
 
 
-def _test(t: Terms, opcode: str, a: Term, b: Term) -> Term:
-    made = t.raw(opcode, a, b)
-    made.kind = "b"
-    return made
-
-
-def _plain_sum(opcode: str) -> Any:
+def _plain_sum(opcode: str) -> Expansion:
     """With a constant the fault is found from the other operand, and the sum needs no check."""
-    def rule(t: Terms, a: Term, b: Term) -> Term | None:
-        return t.raw(f"{opcode}_known", a, b) if "const" in (a.opcode, b.opcode) else None
+    def rule(t: Legaliser, a: Value, b: Value) -> Value | None:
+        return t.raw(f"{opcode}_known", a, b) if isinstance(a, Const) or isinstance(b, Const) else None
 
     return rule
 
 
-def _sqlite_quotient(t: Terms, a: Term, b: Term) -> Term | None:
+def _sqlite_quotient(t: Terms, a: Value, b: Value) -> Value | None:
     """SQLite's quotient by zero is null. Where Python would raise that is as good as anything; elsewhere (np.divide)
     it is infinite or nan."""
-    if b in t.checked or b.opcode == "const" and b.value != 0:
+    if b in t.checked or isinstance(b, Const) and b.value != 0:
         return None
-    return t.op("select", t.op("eq", b, 0.0), t.op("mul", a, math.inf), t.raw("divide", a, b))
+    return t("select", t("eq", b, 0.0), t("mul", a, math.inf), t.raw("divide", a, b))
 
 
-_DUCKDB_RULES: Rules = {
-    **x.rules_for("duckdb"), **{f"{name}:f8": x.nan_is_largest(name) for name in _COMPARED},
-    "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "copysign": _copysign, "exp2": _exp2,
-    "isinf": x.isinf, "isfinite": x.isfinite,
-}
-_SQLITE_RULES: Rules = {
-    **x.rules_for("sqlite"),
+_DUCKDB_RULES: Expansions = {f"{name}:f8": x.nan_is_largest(name) for name in _COMPARED}
+_SQLITE_RULES: Expansions = {
     **{f"{name}:f8": _present(name) for name in _COMPARED},
     **{f"{name}:i8": _plain_sum(name) for name in ("add", "sub")},
-    "mod:i8": x.mod_int, "floordiv:i8": x.floordiv_int, "abs:i8": _abs_int, "exp2": _exp2, "rint": x.rint,
-    "isinf": x.isinf, "isfinite": x.isfinite, "truediv": _sqlite_quotient,
+    "truediv": _sqlite_quotient,
 }
 
 
@@ -168,6 +145,8 @@ def _binary(value: float) -> str:
 
 CHAIN = ("CASE WHEN {0} THEN {1}", len("CASE"))
 ENGINES: dict[str, ColumnsEngine] = {
-    "duckdb": ColumnsEngine("DuckDB", _DUCKDB, _duckdb_literal, _DUCKDB_RULES, CHAIN, 40),
-    "sqlite": ColumnsEngine("SQLite", _SQLITE, sqlite_literal, _SQLITE_RULES, CHAIN, 12),
+    "duckdb": ColumnsEngine("DuckDB", _DUCKDB, _duckdb_literal, _DUCKDB_RULES, legal(_DUCKDB, "duckdb"),
+                            CHAIN, 40),
+    "sqlite": ColumnsEngine("SQLite", _SQLITE, sqlite_literal, _SQLITE_RULES, legal(_SQLITE, "sqlite"),
+                            CHAIN, 12),
 }

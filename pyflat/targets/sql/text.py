@@ -17,8 +17,21 @@ from typing import Any, Literal
 
 from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import refuse
+from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.recursion import with_room
-from pyflat.targets.columns import Column, Printer, Stage, Term, Terms, flattened, terms_of, tests_of, with_objects
+from pyflat.ir.types import BOOL
+from pyflat.targets.columns import (
+    Column,
+    Given,
+    Piece,
+    Printer,
+    Stage,
+    Terms,
+    flattened,
+    terms_of,
+    tests_of,
+    with_objects,
+)
 from pyflat.targets.sql.dialects import ENGINES
 
 Dialect = Literal["duckdb", "sqlite"]
@@ -58,7 +71,7 @@ def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", fault
     return {name: _one_expression(printer, result, dialect) for name, result in zip(names, results, strict=True)}
 
 
-def _one_expression(printer: Printer, result: Term, dialect: str) -> str:
+def _one_expression(printer: Printer, result: Value, dialect: str) -> str:
     """The text with its stages before it: in DuckDB fields of a record that grows from lambda to lambda (lambdas within
     lambdas take time that doubles with each), in SQLite columns of a subquery."""
     start = _unlike(printer.params, "_v")
@@ -117,7 +130,7 @@ class _Param:
 
 
 def _results(fn: Callable[..., Any], dialect: str, faults: str, kinds: str | None, columns: Mapping[str, Any]
-             ) -> tuple[list[str], list[Term], list[_Param]]:
+             ) -> tuple[list[str], list[Value], list[_Param]]:
     """Names and terms of the results, and the parameters. The terms read param k as its value, and behind all of them
     whether there is none."""
     if dialect not in ENGINES:
@@ -126,10 +139,10 @@ def _results(fn: Callable[..., Any], dialect: str, faults: str, kinds: str | Non
     if dialect == "sqlite" and (wraps := wrapping(flat.ir)):
         op = next(op for op in flat.ir.flat_block.ops if op in wraps)
         raise refuse("flatten/target-operation", f"SQLite has no {op.opcode} modulo 2**64",
-                     op.origin.span if op.origin else None)
-    results, terms = terms_of(flat, ENGINES[dialect].rules)
+                     op.span)
+    results, terms = terms_of(flat, ENGINES[dialect].rules, ENGINES[dialect].stay)
     names, results = with_objects(terms, flat, results, _string, "NULL")
-    absent = [terms.param(len(leaves) + k, "b", "") for k in range(len(leaves))]
+    absent = [Given(BOOL, len(leaves) + k) for k in range(len(leaves))]
     params = [_param(column, _reference(column, flat.name, dialect), dialect) for column in leaves]
     results = _with_nulls(terms, results, absent, faults)
     return names[:len(results)], results, params
@@ -157,23 +170,23 @@ def _is_word(column: str, word: str, dialect: str) -> str:
         f"({column} COLLATE BINARY = {_string(word)})")
 
 
-def _with_nulls(t: Terms, results: list[Term], absent: list[Term], faults: str) -> list[Term]:
+def _with_nulls(t: Terms, results: list[Value], absent: Sequence[Value], faults: str) -> list[Value]:
     """The results, null in rows with a null and, if so wanted, in those where Python raises."""
-    missing = reduce(lambda a, b: t.op("or", a, b), absent, t.const(False))
-    null, failed = _opaque(t, "NULL"), t.const(False)
+    missing = reduce(lambda a, b: t("or", a, b), absent, t.const(False))
+    null, failed = Piece("NULL"), t.const(False)
     if faults != "unchecked":
         *results, suspect = results
-        failed = reduce(lambda a, b: t.op("or", a, b), t.doubts, suspect)
+        failed = reduce(lambda a, b: t("or", a, b), t.doubts, suspect)
     if faults == "mask":
-        return [*(_choice(t, missing, null, value) for value in results), _choice(t, missing, null, failed)]
+        return [*(_choice(missing, null, value) for value in results), _choice(missing, null, failed)]
     if faults == "error":
-        message = _opaque(t, "error('Python raises in this row')")
-        return [_choice(t, missing, null, _choice(t, failed, message, value)) for value in results]
-    return [_choice(t, t.op("or", missing, failed), null, value) for value in results]
+        message = Piece("error('Python raises in this row')")
+        return [_choice(missing, null, _choice(failed, message, value)) for value in results]
+    return [_choice(t("or", missing, failed), null, value) for value in results]
 
 
-def _choice(t: Terms, condition: Term, then: Term, otherwise: Term) -> Term:
-    return otherwise if condition.opcode == "const" and not condition.value else Term(
+def _choice(condition: Value, then: Value, otherwise: Value) -> Value:
+    return otherwise if isinstance(condition, Const) and not condition.value else Op(
         "select", (condition, then, otherwise), otherwise.kind)
 
 
@@ -181,11 +194,6 @@ def _string(text: str) -> str:
     if "\0" in text:
         raise refuse("flatten/result-kind", f"the string {text!r} has a zero in it, which SQL's strings have not")
     return "'" + text.replace("'", "''") + "'"
-
-
-def _opaque(t: Terms, text: str) -> Term:
-    """A piece of SQL."""
-    return Term("text", (), "b", text)
 
 
 def _reference(column: Column, function: str, dialect: str) -> str:

@@ -131,7 +131,7 @@ def function_name(op: Op, dialect: Dialect) -> str:
     """The name of the function that spells `op`."""
     name = dialect.words.get(op.opcode)
     if name == ABSENT:
-        span = op.origin.span if op.origin else None
+        span = op.span
         raise refuse("flatten/target-operation", missing("scalar Python for numba", op.opcode, ""), span)
     if name is None:
         raise InternalError(f"the {dialect.name} text has no spelling of {op.opcode}")

@@ -26,7 +26,7 @@ def function(fn: Function, results: Sequence[str], name: str = "",
              whitelist: Mapping[str, Call] | None = None) -> Printed:
     """The function alone. `whitelist`: the calls in it that are kept, see `print_function`. Raises FlattenError for
     what WGSL does not have."""
-    return print_function(prepare(fn), WGSL, results, name, whitelist)
+    return print_function(prepare(fn, WGSL.stay), WGSL, results, name, whitelist)
 
 
 def text(request: Request) -> str:
