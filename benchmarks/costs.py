@@ -36,7 +36,7 @@ from pyflat.ir.ops import OPERATIONS, Accuracy, Primitive
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as numba
-from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.costs import MeasuredCosts
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 
@@ -195,7 +195,7 @@ def measure_branches(unit: float, rounds: int, repeats: int) -> tuple[float, flo
         """One lane of each gang takes it."""
         return (np.arange(width) == random.integers(0, width, GANGS)[:, None]).ravel()
 
-    def calls(fn: Function, assumed: Costs, draw: Callable[[], np.ndarray]) -> Run:
+    def calls(fn: Function, assumed: MeasuredCosts, draw: Callable[[], np.ndarray]) -> Run:
         engine = numba.compile(fn, unchecked=True)
         arms = [1.0 - draw() for _ in range(SETS)]
         results = [np.empty(GANGS * width)]
@@ -208,8 +208,8 @@ def measure_branches(unit: float, rounds: int, repeats: int) -> tuple[float, flo
             run()
         return run
 
-    direct = Costs(branch=0.0, guessed_wrong=1.0, regroup=1e9)
-    waiting = Costs(branch=0.0, guessed_wrong=1.0, regroup=1.0)
+    direct = MeasuredCosts(branch=0.0, guessed_wrong=1.0, regroup=1e9)
+    waiting = MeasuredCosts(branch=0.0, guessed_wrong=1.0, regroup=1.0)
     runs = {
         "all": calls(branchy(True), direct, lambda: gangs(1.0)),
         "none": calls(branchy(True), direct, lambda: gangs(0.0)),
@@ -258,7 +258,7 @@ def main() -> None:
     options = parser.parse_args()
     registers, lanes, unit = measure_operations(options.rounds, options.repeats)
     branch, guessed_wrong, regroup = measure_branches(unit, options.rounds, options.repeats)
-    costs = Costs(registers, lanes, branch, guessed_wrong, regroup, provenance(unit))
+    costs = MeasuredCosts(registers, lanes, branch, guessed_wrong, regroup, provenance(unit))
     print(f"branch {branch}, guessed wrong {guessed_wrong}, an arm is worth one from {costs.worth:.0f}; "
           f"lanes that wait {regroup}")
     if options.write:

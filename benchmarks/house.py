@@ -5,6 +5,8 @@ Imports inside functions and for type checkers count.
 
 from __future__ import annotations
 
+import ast
+import collections
 import tomllib
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ class House:
     """Lines of `pyflat/`."""
     settings: int
     """Lines of pyproject.toml."""
+    shared: tuple[str, ...]
+    """Names that two classes have, or more."""
     places: tuple[str, ...]
     """Files that CONTRIBUTING.md's recipe for a new mathematical function touches, without tests."""
 
@@ -74,6 +78,13 @@ def circles(graph: Mapping[str, Set[str]]) -> Iterator[tuple[str, ...]]:
                     yield tuple(sorted(circle))
 
 
+def shared_names() -> tuple[str, ...]:
+    """The names of classes that stand at the top of more than one module."""
+    trees = [ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")]
+    classes = collections.Counter(node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef))
+    return tuple(sorted(name for name, count in classes.items() if count > 1))
+
+
 def measure() -> House:
     settings = (ROOT / "pyproject.toml").read_text()
     contracts = tomllib.loads(settings)["tool"]["importlinter"]["contracts"]
@@ -85,6 +96,7 @@ def measure() -> House:
         circle=found[-1] if found else (),
         lines=sum(len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")),
         settings=len(settings.splitlines()),
+        shared=shared_names(),
         places=tuple(recipes.files("record", "kernel")),
     )
 
@@ -96,6 +108,7 @@ def main() -> None:
     print(f"largest circle of imports   {len(house.circle):6,}  {' '.join(house.circle)}")
     print(f"lines of pyflat/            {house.lines:6,}")
     print(f"lines of pyproject.toml     {house.settings:6,}")
+    print(f"names of several classes    {len(house.shared):6,}  {' '.join(house.shared)}")
     print(f"places to touch for a new mathematical function {len(house.places):6,}  {' '.join(house.places)}")
 
 

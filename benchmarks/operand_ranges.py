@@ -19,7 +19,7 @@ from pyflat.ir.nodes import Block, Op, Param
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.compilation import compile_kernel
 from pyflat.targets.numba.compiled_kernel import CompiledKernel
-from pyflat.targets.numba.kernel import Kernel
+from pyflat.targets.numba.kernel import LaneLoop
 
 LANES, REPEATS = 1 << 13, 100
 
@@ -50,7 +50,7 @@ def compiled(opcode: str, within: tuple[Interval, ...], *, known: bool) -> Compi
     """The function as a kernel, which knows the intervals or does not."""
     params = [Param(FLOAT, f"x{k}") for k in range(len(within))]
     op = Op(opcode, params, FLOAT)
-    kernel = Kernel(tuple(params), (Block([op]),), (op,), None)
+    kernel = LaneLoop(tuple(params), (Block([op]),), (op,), None)
     vars(kernel)["ranges"] = {op: within} if known else {}
     return compile_kernel(kernel, (False,) * len(params))[0]
 

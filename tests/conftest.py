@@ -45,7 +45,7 @@ def blas_adds_in_chains() -> bool:
     """Whether this machine's BLAS multiplies small matrices and vectors in an order that is known. OpenBLAS has kernels
     of its own for each family of processors; those for Zen 5 add the terms of a matrix and a vector in another way."""
     square, vector = blas.plain((2, 2)), blas.plain((2,))
-    turned = blas.Layout((2, 2), (1, 2))
+    turned = blas.Strides((2, 2), (1, 2))
     pairs = ((square, vector), (turned, vector), (vector, square), (blas.plain((3, 3)), blas.plain((3,))))
     return all(blas.orders("matmul", *pair) is not None for pair in pairs)
 

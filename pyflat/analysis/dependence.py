@@ -38,7 +38,7 @@ Fact = Counted | tuple[Value, bool]
 """That a counter is in its range, or whether a condition holds."""
 
 
-class UndecidedError(Exception):
+class SearchLimitError(Exception):
     """The search has taken more than the limit."""
 
 
@@ -90,7 +90,7 @@ def meeting(loop: Loop, counted: Counted, pairs: Sequence[tuple[Op, Op]], around
     """The pairs of accesses of which two iterations may touch the same element. `pairs`: a store and another access
     of its array. UndecidedError where that takes more than the limit."""
     if len(pairs) > MOST_PAIRS:
-        raise UndecidedError
+        raise SearchLimitError
     if not pairs:
         return
     iterations = _Iterations(loop, counted, around, _asking())
@@ -108,7 +108,7 @@ def _asking() -> Callable[[str], bool]:
         try:
             return bool(isl.Set.read_from_str(context, text).is_empty())
         except isl.Error as error:
-            raise UndecidedError from error
+            raise SearchLimitError from error
 
     return is_empty
 

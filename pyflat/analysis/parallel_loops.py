@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyflat.analysis.dependence import Surroundings, UndecidedError, meeting
-from pyflat.analysis.varying import Nest, varying_in
+from pyflat.analysis.dependence import SearchLimitError, Surroundings, meeting
+from pyflat.analysis.varying import LoopNest, varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import Counted, all_ops, definitions, recognise_counted
 from pyflat.ir.memory import may_warn
@@ -23,7 +23,7 @@ Form = tuple[dict[Value, int], int]
 """Coefficients of values, and a number."""
 
 
-def nest_of(loop: Loop, around: Surroundings) -> Nest | None:
+def nest_of(loop: Loop, around: Surroundings) -> LoopNest | None:
     """The longest parallel nest that starts with this loop, None where its iterations depend on each other, or the
     loops in it are better lanes."""
     chain = _chain(loop)
@@ -42,7 +42,7 @@ def is_around_ragged(loop: Loop, counted: Counted, around: Surroundings) -> bool
     return found is not None and _is_around_ragged(found, around)
 
 
-def _is_around_ragged(nest: Nest, around: Surroundings) -> bool:
+def _is_around_ragged(nest: LoopNest, around: Surroundings) -> bool:
     def is_ragged(loop: Loop) -> bool:
         counted = recognise_counted(loop)
         if counted is None or _start(loop) is None or _is_invariant(counted, nest.loops):
@@ -136,12 +136,12 @@ def _only_loop(loop: Loop) -> Loop | None:
     return nodes[0] if plain else None
 
 
-def _parallel(chain: Sequence[tuple[Loop, Counted]], around: Surroundings) -> Nest | None:
+def _parallel(chain: Sequence[tuple[Loop, Counted]], around: Surroundings) -> LoopNest | None:
     loops = [loop for loop, _ in chain]
     innermost = _start(loops[-1])
     assert innermost is not None
     body = innermost[1]
-    nest = Nest(loops, [counted for _, counted in chain], body)
+    nest = LoopNest(loops, [counted for _, counted in chain], body)
     if not all(_carries_nothing(loop, counted) for loop, counted in chain) or leaves(loops):
         return None
     return nest if _apart(nest, around) else None
@@ -181,7 +181,7 @@ def _labels(item: Item) -> list[Label]:
 
 
 # --- memory
-def _apart(nest: Nest, around: Surroundings) -> bool:
+def _apart(nest: LoopNest, around: Surroundings) -> bool:
     """No two iterations of the nest meet."""
     left = list(_left_open(nest.loops, nest.counted, nest.longer))
     if not left:
@@ -220,7 +220,7 @@ def _meeting(loop: Loop, counted: Counted, longer: dict[Value, int], around: Sur
     asked = [pair for pair in same if pair not in sure]
     try:
         yield from meeting(loop, counted, asked, around)
-    except UndecidedError:
+    except SearchLimitError:
         around.undecided.add(loop)
         yield from asked
 

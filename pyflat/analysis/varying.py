@@ -12,7 +12,7 @@ from pyflat.ir.types import MEMORY
 
 
 @dataclass(slots=True)
-class Nest:
+class LoopNest:
     """Loops of which each is all that the one around it does; `body`: what the innermost does in an iteration."""
 
     loops: list[Loop]
@@ -103,7 +103,7 @@ def _has_exit(items: list[Item], own: frozenset[Label]) -> bool:
                for item in walk(items))
 
 
-def may_fault_outside(nest: Nest) -> bool:
+def may_fault_outside(nest: LoopNest) -> bool:
     """Something around the innermost loop of a nest may fault, which runs also where that one has no iteration."""
     blocks = [item for loop in nest.loops[:-1] for item in loop.body[2:] if isinstance(item, Block)]
     return any(can_fault(op) for block in blocks for op in block.ops

@@ -30,7 +30,7 @@ _WORDS = 160
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BenchRow:
     """A contender: the seconds of its fastest call, whether its first lanes are the original's, and why it has no
     time."""
 
@@ -133,7 +133,7 @@ def contenders(fn: Call) -> dict[str, Callable[[], Call]]:
             "twin, numba": lambda: pyflat.twin(fn, target="numba")}
 
 
-def measured(makers: dict[str, Callable[[], Call]], fn: Call, given: Sequence[Any]) -> list[Row]:
+def measured(makers: dict[str, Callable[[], Call]], fn: Call, given: Sequence[Any]) -> list[BenchRow]:
     """All of them in turns, until enough rounds or seconds have passed; who raises says so instead."""
     calls: dict[str, Call] = {}
     failed: dict[str, str] = {}
@@ -158,7 +158,7 @@ def measured(makers: dict[str, Callable[[], Call]], fn: Call, given: Sequence[An
             call(*given)
             best[name] = min(best[name], time.perf_counter() - before)
     _say("")
-    return [Row(name, best.get(name), same.get(name, False), failed.get(name, "")) for name in makers]
+    return [BenchRow(name, best.get(name), same.get(name, False), failed.get(name, "")) for name in makers]
 
 
 def _expected(fn: Call, given: Sequence[Any]) -> np.ndarray | Exception:
@@ -192,7 +192,7 @@ def _say(text: str) -> None:
 # --- what is printed
 
 
-def table(rows: Sequence[Row], lanes: int) -> list[str]:
+def table(rows: Sequence[BenchRow], lanes: int) -> list[str]:
     """A line for each contender, with how many times as fast as np.vectorize it is."""
     base = next((row.seconds for row in rows if row.name == BASE), None)
     found = [f"{lanes:,} lanes", f"{'':16} {'ms':>10} {'ns a lane':>10} {'times':>8}  same as the original"]
@@ -207,7 +207,7 @@ def table(rows: Sequence[Row], lanes: int) -> list[str]:
     return found
 
 
-def _figure(rows: Sequence[Row], title: str) -> Any:
+def _figure(rows: Sequence[BenchRow], title: str) -> Any:
     """How many times as fast as np.vectorize, a bar each."""
     from matplotlib.figure import Figure
 

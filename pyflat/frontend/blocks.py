@@ -11,7 +11,7 @@ import warnings
 from typing import NamedTuple
 
 
-class Found(NamedTuple):
+class TextBlock(NamedTuple):
     """A text that may be the function's: of a def with its indentation; of a lambda the expression alone."""
 
     text: str
@@ -32,14 +32,14 @@ def file_lines(fn: types.FunctionType) -> list[str]:
     return linecache.getlines(fn.__code__.co_filename, fn.__globals__)
 
 
-def find_def(fn: types.FunctionType, lines: list[str]) -> Found:
+def find_def(fn: types.FunctionType, lines: list[str]) -> TextBlock:
     """The def at the function's first line. Raises OSError, TypeError, IndentationError or SyntaxError where there is
     none."""
     found, first = _block(fn, lines) or inspect.getsourcelines(fn.__code__)
-    return Found("".join(found), first)
+    return TextBlock("".join(found), first)
 
 
-def find_lambdas(line: int, lines: list[str]) -> list[Found]:
+def find_lambdas(line: int, lines: list[str]) -> list[TextBlock]:
     """The lambdas that start in this line. Raises SyntaxError."""
     text = "".join(lines)
     found = []
@@ -48,11 +48,11 @@ def find_lambdas(line: int, lines: list[str]) -> list[Found]:
             column = len(lines[node.lineno - 1].encode()[: node.col_offset].decode())
             segment = ast.get_source_segment(text, node)
             assert segment is not None
-            found.append(Found(segment, node.lineno, column, node.col_offset))
+            found.append(TextBlock(segment, node.lineno, column, node.col_offset))
     return found
 
 
-def definitions(code: types.CodeType, text: str) -> list[Found]:
+def definitions(code: types.CodeType, text: str) -> list[TextBlock]:
     """All defs of the code's name in a text, with their decorators, or all lambdas."""
     lines = text.splitlines(keepends=True)
     tree = list(ast.walk(ast.parse(text)))
@@ -63,7 +63,7 @@ def definitions(code: types.CodeType, text: str) -> list[Found]:
     for node in tree:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            found.append(Found("".join(lines[first - 1:node.end_lineno]), first))
+            found.append(TextBlock("".join(lines[first - 1:node.end_lineno]), first))
     return found
 
 

@@ -25,7 +25,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError, Span, refuse
 from pyflat.frontend import blocks, nesting, pieces, recompiled, spelling
-from pyflat.frontend.blocks import Found
+from pyflat.frontend.blocks import TextBlock
 from pyflat.frontend.places import Places, written
 from pyflat.ir.recursion import too_deep
 
@@ -115,12 +115,12 @@ def surroundings(fn: types.FunctionType) -> tuple[str, int]:
     return _own(fn)[1]
 
 
-def _own_text(fn: types.FunctionType) -> Found:
+def _own_text(fn: types.FunctionType) -> TextBlock:
     """The text that the function was compiled from."""
     return _own(fn)[0]
 
 
-def _own(fn: types.FunctionType) -> tuple[Found, tuple[str, int]]:
+def _own(fn: types.FunctionType) -> tuple[TextBlock, tuple[str, int]]:
     """The text that the function was compiled from, and as it stands in what surrounds it, with its line there."""
     code = fn.__code__
     lines = blocks.file_lines(fn)
@@ -134,7 +134,7 @@ def _own(fn: types.FunctionType) -> tuple[Found, tuple[str, int]]:
     return min(own, key=lambda pair: len(pair[0].text))  # a lambda in a lambda is in the text of both
 
 
-def _candidates(fn: types.FunctionType, lines: list[str]) -> list[Found]:
+def _candidates(fn: types.FunctionType, lines: list[str]) -> list[TextBlock]:
     """The texts at the first line of the function."""
     code = fn.__code__
     try:
@@ -207,7 +207,7 @@ def _changed(fn: types.FunctionType) -> FlattenError:
 
 
 # --- the tree
-def _parse(code: types.CodeType, found: Found) -> Captured:
+def _parse(code: types.CodeType, found: TextBlock) -> Captured:
     is_lambda = code.co_name == "<lambda>"
     if is_lambda:
         above, own = 1, found.in_parentheses(found.column)

@@ -16,7 +16,7 @@ SHORT = MAX_NESTING // 8
 """A statement of so many characters in one line nests no deeper than half of that."""
 
 
-class Place(NamedTuple):
+class TextPlace(NamedTuple):
     """Where a text nests deeper than `MAX_NESTING`: 1-based lines, 0-based columns, within the text."""
 
     line: int
@@ -24,17 +24,17 @@ class Place(NamedTuple):
     end_line: int
     end_column: int
 
-    def moved(self, lines: int) -> Place:
+    def moved(self, lines: int) -> TextPlace:
         return self._replace(line=self.line + lines, end_line=self.end_line + lines)
 
 
-def too_deep(text: str) -> Place | None:
+def too_deep(text: str) -> TextPlace | None:
     """The first construct that lies deeper than `MAX_NESTING`; None where there is none. SyntaxError, ValueError where
     the text does not parse."""
     try:
         tree = ast.parse(text)
     except (RecursionError, MemoryError):
-        return Place(1, 0, 1, 0)
+        return TextPlace(1, 0, 1, 0)
     level: list[ast.AST] = [tree]
     for depth in range(MAX_NESTING):
         level = [child for node in level for child in ast.iter_child_nodes(node)
@@ -44,7 +44,8 @@ def too_deep(text: str) -> Place | None:
     node = next((node for node in level if isinstance(node, ast.expr | ast.stmt)), None)
     if node is None:
         return None
-    return Place(node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+    return TextPlace(node.lineno, node.col_offset,
+                     node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
 
 
 def _is_short(node: ast.AST) -> bool:

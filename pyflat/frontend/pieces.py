@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import libcst as cst
 
-from pyflat.frontend.nesting import MAX_NESTING, Place, too_deep
+from pyflat.frontend.nesting import MAX_NESTING, TextPlace, too_deep
 from pyflat.functions.locks import brief
 
 LINES = 200
@@ -30,20 +30,20 @@ _STATEMENT = re.compile(r"(?!(?:else|elif|except|finally)\b)[^\s#)\]}]")
 R = TypeVar("R")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A text that parses alone, if the whole does, and its first construct that nests too deep, at its place in the
     whole text."""
 
     text: str
-    deep: Place | None
+    deep: TextPlace | None
 
 
 # --- cutting
-def cut(text: str) -> Iterator[Piece]:
+def cut(text: str) -> Iterator[TextPiece]:
     """The pieces of a text, one where it is short or no function. None ends within a string, brackets or a statement
     with a block: it would not parse alone."""
     if len(text) <= MAX_NESTING:
-        yield Piece(text, None)
+        yield TextPiece(text, None)
         return
     lines = text.split("\n")
     first, wanted = 0, LINES
@@ -58,14 +58,14 @@ def cut(text: str) -> Iterator[Piece]:
         except SyntaxError:
             wanted = 2 * (line - first)
             continue
-        yield Piece(piece, deep and deep.moved(first - len(above)))
+        yield TextPiece(piece, deep and deep.moved(first - len(above)))
         first, wanted, above = line, LINES, _above(margins[0])
     piece = "\n".join([*above, *lines[first:]])
     try:
         deep = too_deep(piece)
     except SyntaxError:
         deep = None
-    yield Piece(piece, deep and deep.moved(first - len(above)))
+    yield TextPiece(piece, deep and deep.moved(first - len(above)))
 
 
 def _margins(lines: Sequence[str]) -> tuple[str, str]:

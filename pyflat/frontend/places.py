@@ -55,7 +55,7 @@ class Places:
 
 def written(module: cst.Module, inserted: spelling.Inserted, file: str, shift: int) -> tuple[Places, str]:
     """The places of the nodes in their file and the text of the tree."""
-    state = _Writer(module)
+    state = _Tokens(module)
     try:
         module._codegen(state)
     except KeyError as error:  # what a RecursionError becomes inside of LibCST, once for each level
@@ -67,7 +67,7 @@ def written(module: cst.Module, inserted: spelling.Inserted, file: str, shift: i
     return Places(text, state.found, inserted, file, shift), text
 
 
-class _Writer(CodegenState):
+class _Tokens(CodegenState):
     """What LibCST's nodes write their tokens to. As its own `PositionProvidingCodegenState`, a node that says where its
     syntax begins and ends has that place, any other one the place of all that it writes."""
 
@@ -105,7 +105,7 @@ class _Syntax:
 
     __slots__ = ("end_node", "node", "start", "start_node", "state")
 
-    def __init__(self, state: _Writer, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None):
+    def __init__(self, state: _Tokens, node: cst.CSTNode, start_node: cst.CSTNode | None, end_node: cst.CSTNode | None):
         self.state, self.node, self.start_node, self.end_node = state, node, start_node, end_node
 
     def __enter__(self) -> None:

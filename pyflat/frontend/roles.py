@@ -50,8 +50,8 @@ def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozen
     if body is None:
         return {}
     parameters = inspect.signature(function, follow_wrapped=False).parameters
-    reader = _Reader(names, {name for name in names if "ndarray" in str(parameters[name].annotation).lower()},
-                     function.__globals__)
+    reader = _RoleReader(names, {name for name in names if "ndarray" in str(parameters[name].annotation).lower()},
+                         function.__globals__)
     for node in body:
         reader.visit(node)
     found = reader.found
@@ -94,7 +94,7 @@ def _body(function: types.FunctionType) -> list[ast.AST] | None:
     return None
 
 
-class _Reader(ast.NodeVisitor):
+class _RoleReader(ast.NodeVisitor):
     def __init__(self, names: Sequence[str], annotated: set[str], known: Mapping[str, Any]):
         self.names, self.annotated, self.known = frozenset(names), annotated, known
         self.found: dict[str, str] = {}

@@ -62,14 +62,14 @@ def name_as_python(module: cst.Module, text: str, private: str | None) -> bool:
     owner = private.lstrip("_") if private is not None else ""
     if text.isascii() and not (owner and _PRIVATE.search(text)):
         return False
-    visitor = _Names(owner)
+    visitor = _PrivateNames(owner)
     module.visit(visitor)
     for node, name in visitor.renamed:
         object.__setattr__(node, "value", name)
     return bool(visitor.renamed)
 
 
-class _Names(cst.CSTVisitor):
+class _PrivateNames(cst.CSTVisitor):
     """Collects the names to change. Keywords of calls and of class patterns are not private, nor is what is imported by
     a path with dots."""
 

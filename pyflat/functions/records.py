@@ -87,7 +87,7 @@ _NO_DATABASE = replace(PLAIN, polars=ABSENT, duckdb=ABSENT, sqlite=ABSENT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Vector:
+class VectorCode:
     """The function of `pyflat.functions.vmath`, of the same name, in its module `module`. Where `far`
     ("module.function") holds, of the same operands, the algorithm does not reach. `cost` counts its operations, a
     division as eight."""
@@ -141,7 +141,7 @@ class MathFunction:
     harmless: tuple[float | None, ...] | None = None
     cost: Adds = Adds(40)
     time: Nanoseconds | None = None
-    vector: Vector | None = None
+    vector: VectorCode | None = None
     like: str = ""
     elsewhere: Elsewhere | None = None
     numba_name: str = SAME
@@ -233,57 +233,57 @@ def _library(name: str, elsewhere: Elsewhere, **rest: Any) -> MathFunction:
 
 _LIBRARY = (
     _library("exp", PLAIN, faults="overflow", rises_from=-math.inf, rises_to=700.0, harmless=(0.0,),
-             vector=Vector("exponential", Adds(30))),
+             vector=VectorCode("exponential", Adds(30))),
     _library("exp2", _MADE_IN_DATABASES, faults="overflow", rises_from=-math.inf, rises_to=1000.0, harmless=(0.0,),
-             vector=Vector("exponential", Adds(30)), numba_name="np.exp2"),
+             vector=VectorCode("exponential", Adds(30)), numba_name="np.exp2"),
     _library("expm1", _NO_DATABASE, faults="overflow", odd=True, harmless=(0.0,), rises_from=-math.inf,
-             vector=Vector("exponential", Adds(36))),
+             vector=VectorCode("exponential", Adds(36))),
     _library("log", replace(PLAIN, duckdb="ln", sqlite="ln"), faults=_NOT_POSITIVE,
-             harmless=(1.0,), rises_from=0.0, vector=Vector("logarithm", Adds(38))),
+             harmless=(1.0,), rises_from=0.0, vector=VectorCode("logarithm", Adds(38))),
     _library("log2", replace(PLAIN, polars=ABSENT), faults=_NOT_POSITIVE, harmless=(1.0,),
-             rises_from=0.0, vector=Vector("logarithm", Adds(46))),
+             rises_from=0.0, vector=VectorCode("logarithm", Adds(46))),
     _library("log10", PLAIN, faults=_NOT_POSITIVE, harmless=(1.0,),
-             rises_from=0.0, vector=Vector("logarithm", Adds(50))),
+             rises_from=0.0, vector=VectorCode("logarithm", Adds(50))),
     _library("log1p", replace(PLAIN, duckdb=ABSENT, sqlite=ABSENT), faults=(Outside("le", -1.0),),
-             harmless=(0.0,), rises_from=-1.0, vector=Vector("logarithm", Adds(50))),
+             harmless=(0.0,), rises_from=-1.0, vector=VectorCode("logarithm", Adds(50))),
     _library("sin", PLAIN, faults=_INFINITE, range=(-1.0, 1.0),
-             vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
+             vector=VectorCode("trigonometric", Adds(44), "trigonometric.beyond_limit")),
     _library("cos", PLAIN, faults=_INFINITE, range=(-1.0, 1.0),
-             vector=Vector("trigonometric", Adds(44), "trigonometric.beyond_limit")),
+             vector=VectorCode("trigonometric", Adds(44), "trigonometric.beyond_limit")),
     _library("tan", PLAIN, faults=_INFINITE, harmless=(0.0,),
-             vector=Vector("trigonometric", Adds(60), "trigonometric.beyond_limit")),
+             vector=VectorCode("trigonometric", Adds(60), "trigonometric.beyond_limit")),
     _library("asin", replace(PLAIN, polars="arcsin", wgsl="arc_sine", glsl="arc_sine"),
              numpy="arcsin", faults=_BEYOND_ONE, range=(-_QUARTER, _QUARTER), harmless=(0.0,),
-             vector=Vector("inverse", Adds(34))),
+             vector=VectorCode("inverse", Adds(34))),
     _library("acos", replace(PLAIN, polars="arccos", wgsl="arc_cosine", glsl="arc_cosine"),
              numpy="arccos", faults=_BEYOND_ONE, range=(0.0, math.pi), harmless=(0.0,),
-             vector=Vector("inverse", Adds(42))),
+             vector=VectorCode("inverse", Adds(42))),
     _library("atan", replace(PLAIN, polars="arctan"), numpy="arctan",
-             range=(-_QUARTER, _QUARTER), rises_from=-math.inf, vector=Vector("inverse", Adds(44))),
+             range=(-_QUARTER, _QUARTER), rises_from=-math.inf, vector=VectorCode("inverse", Adds(44))),
     _library("atan2", replace(PLAIN, polars="pl.arctan2({0}, {1})", glsl="atan"), numpy="arctan2",
              operands="dd", range=(-math.pi, math.pi), harmless=(1.0, 1.0), cost=Adds(60),
-             vector=Vector("inverse", Adds(60))),
+             vector=VectorCode("inverse", Adds(60))),
     _library("sinh", PLAIN, faults="nonfinite", odd=True, harmless=(0.0,),
-             vector=Vector("hyperbolic", Adds(60))),
+             vector=VectorCode("hyperbolic", Adds(60))),
     _library("cosh", PLAIN, faults="overflow", range=(0.0, math.inf), harmless=(0.0,),
-             vector=Vector("hyperbolic", Adds(46))),
-    _library("tanh", PLAIN, range=(-1.0, 1.0), rises_from=-math.inf, vector=Vector("hyperbolic", Adds(52))),
+             vector=VectorCode("hyperbolic", Adds(46))),
+    _library("tanh", PLAIN, range=(-1.0, 1.0), rises_from=-math.inf, vector=VectorCode("hyperbolic", Adds(52))),
     _library("asinh", replace(PLAIN, polars="arcsinh"), numpy="arcsinh", rises_from=-math.inf,
-             vector=Vector("hyperbolic", Adds(80))),
+             vector=VectorCode("hyperbolic", Adds(80))),
     _library("acosh", replace(PLAIN, polars="arccosh"), numpy="arccosh", faults=(Outside("lt", 1.0),),
-             harmless=(2.0,), vector=Vector("hyperbolic", Adds(70))),
+             harmless=(2.0,), vector=VectorCode("hyperbolic", Adds(70))),
     _library("atanh", replace(PLAIN, polars="arctanh"), numpy="arctanh",
-             faults=(Outside("ge", 1.0, of_size=True),), harmless=(0.0,), vector=Vector("hyperbolic", Adds(70))),
+             faults=(Outside("ge", 1.0, of_size=True),), harmless=(0.0,), vector=VectorCode("hyperbolic", Adds(70))),
     _library("cbrt", replace(PLAIN, sqlite=ABSENT), rises_from=-math.inf, harmless=(1.0,),
-             vector=Vector("power", Adds(52)), numba_name="np.cbrt"),
+             vector=VectorCode("power", Adds(52)), numba_name="np.cbrt"),
     _library("erf", _MADE_IN_DATABASES, numpy="", range=(-1.0, 1.0), rises_from=-math.inf,
-             vector=Vector("error", Adds(80))),
+             vector=VectorCode("error", Adds(80))),
     _library("erfc", _MADE_IN_DATABASES, numpy="", range=(0.0, 2.0),
-             vector=Vector("error", Adds(80))),
+             vector=VectorCode("error", Adds(80))),
     _library("pow", Elsewhere(SAME, "({0} ** {1})", SAME, SAME, "whole_pow", "whole_pow"),
              meaning=_float_pow, operator="**", numpy="powers", beyond=_powers, operands="dd",
              faults="pow", float32_faults="pole", harmless=(1.0, 1.0), cost=Adds(60),
-             vector=Vector("power", Adds(120)),
+             vector=VectorCode("power", Adds(120)),
              numba_name="**"),
     MathFunction(
         name="library_hypot", accuracy=Accuracy.LIBM, meaning=_library_hypot, operands="dd", faults="beyond_largest",
@@ -296,11 +296,11 @@ _CALLED = (
     MathFunction(
         name="gamma", accuracy=Accuracy.CALL, python="math.gamma", faults="gamma", float32_faults="gamma_pole",
         beyond=_AT_POLE, harmless=(1.0,), cost=Adds(200), elsewhere=NOWHERE,
-        vector=Vector("gamma", Adds(380))),
+        vector=VectorCode("gamma", Adds(380))),
     MathFunction(
         name="lgamma", accuracy=Accuracy.CALL, python="math.lgamma", faults="nonfinite", float32_faults="pole",
         beyond=_AT_POLE, harmless=(1.0,), cost=Adds(200), elsewhere=replace(NOWHERE, xp=SAME),
-        vector=Vector("gamma", Adds(350), "gamma.is_negative")),
+        vector=VectorCode("gamma", Adds(350), "gamma.is_negative")),
     MathFunction(
         name="hypot", accuracy=Accuracy.CALL, python="math.hypot", numpy="hypot", operands="dd", range=(0.0, math.inf),
         harmless=(1.0, 1.0), cost=Adds(200), elsewhere=_NO_DATABASE),
@@ -327,7 +327,7 @@ _EXACT = (
            faults="nan_sign", cost=Adds(1)),
     _exact("fmod", "dd", Elsewhere(SAME, MADE, "({0} % {1})", "mod", "trunc_remainder", "trunc_remainder"),
            numpy="fmod", faults="fmod", harmless=(None, 1.0), numba_name="np.fmod",
-           vector=Vector("remainder", far="remainder.large_quotient")),
+           vector=VectorCode("remainder", far="remainder.large_quotient")),
     _exact("remainder", "dd", replace(NOWHERE, wgsl="nearest_remainder", glsl="nearest_remainder"), faults="fmod",
            time=Nanoseconds(12), numba_name=ABSENT),
     _exact("nextafter", "dd", replace(NOWHERE, xp=SAME, duckdb=SAME), numpy="nextafter", cost=Adds(10)),

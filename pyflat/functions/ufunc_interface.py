@@ -101,7 +101,7 @@ def kept(ufunc: np.ufunc) -> object:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class AddedLoop:
     """An inner loop: its address, and the dtypes of inputs and outputs."""
 
     address: int
@@ -114,7 +114,7 @@ def _function(slot: int, prototype: Any) -> Any:
     return prototype(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[slot])
 
 
-def add_loop(ufunc: np.ufunc, loop: Loop) -> None:
+def add_loop(ufunc: np.ufunc, loop: AddedLoop) -> None:
     """NumPy copies the description; nothing is cast for it but by NumPy's own rules."""
     types = [id(type(dtype)) for dtype in (*loop.inputs, *loop.outputs)]
     dtypes = (ctypes.c_void_p * len(types))(*types)

@@ -60,7 +60,7 @@ def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls:
                 seconds: float) -> Counts:
     """Run `n` lanes of a structured function. A loop that runs longer than `max_trips` trips, or past `seconds` for
     the whole run, is left by the lanes that are still in it: `unfinished`."""
-    machine = _Machine(fn, n, gang, calls, max_trips, time.monotonic() + seconds)
+    machine = _CountingMachine(fn, n, gang, calls, max_trips, time.monotonic() + seconds)
     for param, lane in zip(fn.params, lanes, strict=True):
         machine.values[param] = lane if isinstance(lane, np.ndarray) else np.full(n, lane, machine.dtypes[param.kind])
     with saved_status(), np.errstate(all="ignore"):
@@ -68,7 +68,7 @@ def count_lanes(fn: Function, lanes: Sequence[Any], n: int, *, gang: int, calls:
     return machine.counts
 
 
-class _Machine:
+class _CountingMachine:
     def __init__(self, fn: Function, n: int, gang: int, calls: OpaqueCalls, max_trips: int, deadline: float):
         self.n, self.gang, self.calls, self.max_trips, self.deadline = n, gang, calls, max_trips, deadline
         self.floats, self.dtypes = fn.floats, dtypes(fn.floats)

@@ -65,7 +65,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Arms:
+class BranchCost:
     """A branch of the source and what its two arms cost in one lane, loops inside counted for one trip; `copies` of it
     are in the twin."""
 
@@ -115,7 +115,7 @@ class Explanation:
     refilled: bool
     narrowed: int
     integers: int
-    branches: tuple[Arms, ...]
+    branches: tuple[BranchCost, ...]
     loops: tuple[tuple[SourceLine | None, str], ...]
     functions: tuple[Called, ...]
     slower: tuple[str, ...]
@@ -192,7 +192,7 @@ def _families(ops: Sequence[Op], price: Callable[[Op], float]) -> list[Family]:
     return sorted((Family(name, counts[name], round(costs[name])) for name in counts), key=lambda f: (-f.cost, f.name))
 
 
-def _branches(done: FlatForm, price: Callable[[Op], float]) -> Iterator[Arms]:
+def _branches(done: FlatForm, price: Callable[[Op], float]) -> Iterator[BranchCost]:
     """Copies of a branch (unrolled iterations, a helper called twice) are one row with what they cost together."""
     places = SourceMap(done.spec.function)
     tests = {test_of(loop.node) for loop in places.loops}
@@ -203,7 +203,7 @@ def _branches(done: FlatForm, price: Callable[[Op], float]) -> Iterator[Arms]:
             for k, cost in enumerate((_items_cost(branch.node.then, price), _items_cost(branch.node.orelse, price), 1)):
                 row[k] += cost
     for (place, expression), (then, orelse, copies) in rows.items():
-        yield Arms(place, expression, round(then), round(orelse), round(copies))
+        yield BranchCost(place, expression, round(then), round(orelse), round(copies))
 
 
 def _items_cost(items: list[Item], price: Callable[[Op], float]) -> float:

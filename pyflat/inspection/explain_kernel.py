@@ -15,7 +15,7 @@ import numpy as np
 
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
-from pyflat.inspection.source_map import KeptLoop, SourceLine, SourceMap, source_line
+from pyflat.inspection.source_map import SourceLine, SourceLoop, SourceMap, source_line
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
 from pyflat.ir.nodes import (
@@ -231,7 +231,7 @@ def _own_ops(items: list[Item]) -> Iterator[Op]:
                 yield from _own_ops(inner)
 
 
-def _reason(found: KeptLoop, around: Surroundings) -> str:
+def _reason(found: SourceLoop, around: Surroundings) -> str:
     """Why the iterations of a loop run one after the other."""
     loop = found.node
     counted = recognise_counted(loop)

@@ -29,7 +29,7 @@ _STYLE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeCell:
     """A cell with source text."""
 
     text: str
@@ -42,16 +42,16 @@ class Bar:
     parts: tuple[float, ...]
 
 
-Cell = str | int | float | Code | Bar
+Cell = str | int | float | CodeCell | Bar
 
 
 def of_explanation(found: Explanation) -> str:
     """What a twin costs."""
     operations = [(family.name, family.count, family.cost, Bar((family.cost / (found.cost or 1),)))
                   for family in found.operations]
-    branches = [(_line(arms.place), Code(arms.condition or _text(arms.place)), arms.then, arms.orelse, arms.copies)
+    branches = [(_line(arms.place), CodeCell(arms.condition or _text(arms.place)), arms.then, arms.orelse, arms.copies)
                 for arms in found.branches]
-    loops = [(_line(place), Code(_text(place)), what) for place, what in found.loops]
+    loops = [(_line(place), CodeCell(_text(place)), what) for place, what in found.loops]
     functions = [(called.name, called.count, called.whose, called.why) for called in found.functions]
     costs = f"cost {found.cost:,}, of it {found.detection:,} to detect faults; {found.counts}"
     return _fragment(
@@ -63,7 +63,7 @@ def of_explanation(found: Explanation) -> str:
 
 def of_profile(found: Profile, title: str) -> str:
     """Where lanes go."""
-    branches = [(_line(row.place), Code(row.shown), row.then, row.orelse, Bar((row.share, 1.0 - row.share)),
+    branches = [(_line(row.place), CodeCell(row.shown), row.then, row.orelse, Bar((row.share, 1.0 - row.share)),
                  f"{row.mixed:.0%}", f"{row.dead} is never taken" if row.dead else "") for row in found.branches]
     tables = [_table("branches", ("", "", "then", "else", "", "gangs with both", ""), branches)]
     for loop in found.loops:
@@ -79,7 +79,7 @@ def of_kernel(found: KernelExplanation) -> str:
     arrays = [(array.name, array.where + (f" ({array.kept})" if array.kept else ""), f"{array.dtype}, {array.rank}-D",
                " and ".join(what for what, does in (("read", array.read), ("written", array.written)) if does),
                f"{array.size} bytes", array.layout, _line(array.place)) for array in found.arrays]
-    loops = [(_line(loop.place), Code("  " * loop.depth + _text(loop.place)),
+    loops = [(_line(loop.place), CodeCell("  " * loop.depth + _text(loop.place)),
               "lanes" if loop.parallel else "in order", loop.why) for loop in found.loops]
     same = [f"the same for all iterations: {name}" for name in found.numbers]
     return _fragment(f"{found.name} on {found.target}", same, _table("arrays", ("",) * 7, arrays),
@@ -116,7 +116,7 @@ def _number(cell: Cell) -> str:
 
 def _cell(cell: Cell) -> str:
     match cell:
-        case Code(text=text):
+        case CodeCell(text=text):
             return f"<td><code>{escape(text)}</code></td>"
         case Bar(parts=parts):
             inner = "".join(f'<i style="width: {100 * part:.1f}%; background: var(--{name})"></i>'

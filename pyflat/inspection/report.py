@@ -53,7 +53,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ReportLine:
     """A line of source. `share` of the twin's cost; `linked`: the lines of the twin's text, from 0, that come from
     it."""
 
@@ -65,12 +65,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """A function of the source: the one that was flattened first, then helpers that were put into it."""
 
     name: str
     file: str
-    lines: tuple[Line, ...]
+    lines: tuple[ReportLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Report:
     name: str
     title: str
     facts: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ReportPart, ...]
     text: tuple[str, ...]
     more: str
     refused: bool = False
@@ -343,14 +343,14 @@ def report_refusal(fn: FunctionType, refusal: FlattenError, name: str) -> Report
 def _function(
     name: str, fn: FunctionType, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
     remarks: _Remarks, *, gone: bool = True
-) -> Part:
+) -> ReportPart:
     """The lines of a function, by its code; what is left of none of its statements is said."""
     from pyflat.frontend.capture import capture
 
     try:
         captured = capture(fn)
     except FlattenError:  # there is no text of it
-        return Part(name, fn.__code__.co_filename, ())
+        return ReportPart(name, fn.__code__.co_filename, ())
     lines = captured.source.rstrip("\n").split("\n")
     part = _part(name, captured.file, captured.first_line, lines, costs, linked, remarks)
     return _with_gone(part, lines, captured.first_line) if gone else part
@@ -359,13 +359,13 @@ def _function(
 def _part(
     name: str, file: str, first: int, lines: Sequence[str], costs: Mapping[Place, float],
     linked: Mapping[Place, tuple[int, ...]], remarks: _Remarks
-) -> Part:
-    made = (Line(number, text, costs.get((file, number), 0.0), remarks.of((file, number)),
-                 linked.get((file, number), ())) for number, text in enumerate(lines, first))
-    return Part(name, file, tuple(made))
+) -> ReportPart:
+    made = (ReportLine(number, text, costs.get((file, number), 0.0), remarks.of((file, number)),
+                       linked.get((file, number), ())) for number, text in enumerate(lines, first))
+    return ReportPart(name, file, tuple(made))
 
 
-def _with_gone(part: Part, lines: Sequence[str], first: int) -> Part:
+def _with_gone(part: ReportPart, lines: Sequence[str], first: int) -> ReportPart:
     """Statements of which nothing is left."""
     try:
         tree = ast.parse("\n".join(lines))
@@ -387,9 +387,9 @@ def _with_gone(part: Part, lines: Sequence[str], first: int) -> Part:
 
 
 def _helpers(
-    places: Iterable[Place], main: Part, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
+    places: Iterable[Place], main: ReportPart, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
     remarks: _Remarks
-) -> Iterator[Part]:
+) -> Iterator[ReportPart]:
     """The other functions that have some of these places; files that cannot be read are left out."""
     own = {(main.file, line.number) for line in main.lines}
     numbers: dict[str, set[int]] = defaultdict(set)

@@ -6,7 +6,7 @@ from html import escape
 from itertools import count
 from string import Template
 
-from pyflat.inspection.report import Line, Part, Report
+from pyflat.inspection.report import Report, ReportLine, ReportPart
 
 _STYLE = """
 .pyflat-report { --line: light-dark(#d8dce2, #3a3f47); --soft: light-dark(#59636e, #9aa4af);
@@ -102,18 +102,18 @@ def _back(found: Report) -> dict[int, list[str]]:
     return back
 
 
-def _key(part: Part, line: Line) -> str:
+def _key(part: ReportPart, line: ReportLine) -> str:
     """Names a line of source on its page."""
     return f"{part.name.replace('.', '-').replace('<', '').replace('>', '')}-{line.number}"
 
 
-def _part(identity: str, part: Part) -> str:
+def _part(identity: str, part: ReportPart) -> str:
     rows = "".join(_source_row(identity, part, line) for line in part.lines)
     return (f"<h3>{escape(part.name)} <small>{escape(part.file)}</small></h3>"
             f'<div class="side">{rows or "<p>its text cannot be read</p>"}</div>')
 
 
-def _source_row(identity: str, part: Part, line: Line) -> str:
+def _source_row(identity: str, part: ReportPart, line: ReportLine) -> str:
     sorts = {remark.sort for remark in line.remarks}
     classes = ["row", *(f"{sort}-line" for sort in ("gone", "refused") if sort in sorts)]
     heat = f"color-mix(in srgb, var(--heat) {min(85, 8 + 100 * line.share):.0f}%, transparent)"

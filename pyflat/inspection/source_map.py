@@ -35,7 +35,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptLoop:
+class SourceLoop:
     """A loop that stayed a loop; `depth` counts the loops around it."""
 
     node: Loop
@@ -77,12 +77,12 @@ class SourceMap:
         node = self._made.get(value)
         return self._tested(node) if isinstance(node, If) else None
 
-    def _loops(self, items: list[Item], depth: int) -> Iterator[KeptLoop]:
+    def _loops(self, items: list[Item], depth: int) -> Iterator[SourceLoop]:
         for item in items:
             if isinstance(item, Block):
                 continue
             if isinstance(item, Loop):
-                yield KeptLoop(item, self._loop_line(item), depth)
+                yield SourceLoop(item, self._loop_line(item), depth)
             for inner in child_lists(item):
                 yield from self._loops(inner, depth + isinstance(item, Loop))
 

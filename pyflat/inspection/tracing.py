@@ -31,7 +31,7 @@ class Store:
     value: Any
 
 
-class TooLongError(BaseException):
+class RunTooLongError(BaseException):
     """Ends a run from within its tracer; no `except Exception` of the function stops it."""
 
 
@@ -55,7 +55,7 @@ def trace(call: Callable[[], Any], files: Collection[str]) -> Trace:
     sys.settrace(tracer.on_call)
     try:
         tracer.found.value = call()
-    except TooLongError:
+    except RunTooLongError:
         tracer.found.ended = False
     except Exception as error:  # noqa: BLE001 - how the original ends is what is asked
         tracer.found.error = error
@@ -79,7 +79,7 @@ class _Tracer:
             nonlocal last
             self.found.instructions += 1
             if self.found.instructions > MAX_INSTRUCTIONS:
-                raise TooLongError
+                raise RunTooLongError
             names = stores.get(last)
             if names is not None and event in ("opcode", "return") and len(self.found.stores) < MAX_STORES:
                 line, stored = names

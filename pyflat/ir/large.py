@@ -23,7 +23,7 @@ _Counts = Counter[tuple[Span, int]]
 """Operations by their place and the frame that they were inlined for."""
 
 
-class _Part(NamedTuple):
+class _LargePart(NamedTuple):
     """A loop or a function of the source."""
 
     span: Span
@@ -43,11 +43,11 @@ def too_large(message: str, origins: Iterable[Origin | None], span: Span | None 
     return refuse("flatten/too-large", message, span, notes=notes, help=help or _OTHER_HELP)
 
 
-def _grouped(counts: _Counts) -> dict[_Part, _Counts]:
+def _grouped(counts: _Counts) -> dict[_LargePart, _Counts]:
     """The operations of each innermost loop or function."""
     parts = {file: _parts(file) for file in {span.file for span, _ in counts}}
-    found: dict[_Part, _Counts] = {}
-    known: dict[Span, _Part | None] = {}
+    found: dict[_LargePart, _Counts] = {}
+    known: dict[Span, _LargePart | None] = {}
     for (span, frame), count in counts.items():
         if span not in known:
             around = [part for part in parts[span.file] if _inside(span, part.span)]
@@ -61,13 +61,13 @@ def _inside(inner: Span, outer: Span) -> bool:
     return (outer.line, outer.column) <= (inner.line, inner.column) < (outer.end_line, outer.end_column)
 
 
-def _parts(file: str) -> list[_Part]:
+def _parts(file: str) -> list[_LargePart]:
     """The loops and functions of a file, the outer ones first."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    found: list[_Part] = []
+    found: list[_LargePart] = []
     waiting: list[tuple[ast.AST, str]] = [(tree, "")]
     while waiting:
         above, function = waiting.pop()
@@ -77,12 +77,12 @@ def _parts(file: str) -> list[_Part]:
                 name = getattr(node, "name", "lambda")
             if isinstance(node, (*_LOOPS, *_FUNCTIONS)):
                 span = Span(file, node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0)
-                found.append(_Part(span, isinstance(node, _LOOPS), name))
+                found.append(_LargePart(span, isinstance(node, _LOOPS), name))
             waiting.append((node, name))
     return sorted(found, key=lambda part: (*part.span[1:3], -part.span.end_line, -part.span.end_column))
 
 
-def _sentence(part: _Part, found: _Counts) -> str:
+def _sentence(part: _LargePart, found: _Counts) -> str:
     calls = len({frame for _, frame in found})
     often = f", inlined {calls:,} times" if calls > 1 else ""
     if not part.is_loop:
@@ -100,7 +100,7 @@ def _text(span: Span) -> str:
     return line[span.column:span.end_column if span.end_line == span.line else None].strip()
 
 
-def _help(parts: Sequence[_Part]) -> list[str]:
+def _help(parts: Sequence[_LargePart]) -> list[str]:
     has_loop = any(part.is_loop for part in parts)
     first = ['loops="masked" keeps a loop whose body needs no known index'] if has_loop else []
     in_a_loop = "" if has_loop else ', or in a loop with loops="masked"'

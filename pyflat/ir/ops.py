@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import external_ufuncs
-from pyflat.functions.records import RECORDS, Adds, MathFunction, Vector, of_accuracy
+from pyflat.functions.records import RECORDS, Adds, MathFunction, VectorCode, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
 from pyflat.ir.memory import MEMORY_OPERATIONS, Signature
@@ -237,7 +237,7 @@ _NEAR_RULES = {"nonfinite": "near_overflow", "pow": "near_overflow", "overflow":
                "gamma": "near_gamma"}
 
 
-def _vector(record: MathFunction, vector: Vector) -> Primitive:
+def _vector(record: MathFunction, vector: VectorCode) -> Primitive:
     """The row vec_<name>: where the vector function has no finite value, or hardly, the C library's row decides."""
     name, row = record.name, PRIMITIVES[record.name]
 

@@ -128,7 +128,7 @@ def format_attr(value: Any) -> str:
             return repr(value)
 
 
-class _Names:
+class _ObjectNames:
     """Gives each object a text of its own: the name, then name.1, name.2, ..."""
 
     def __init__(self) -> None:
@@ -153,8 +153,8 @@ class _Printer:
         self.fn = fn
         self.kinds = {kind: fn.floats.name if kind is FLOAT else str(kind) for kind in Kind}
         self.marks = marks
-        self.values = _Names()
-        self.labels = _Names()
+        self.values = _ObjectNames()
+        self.labels = _ObjectNames()
         self._name_everything()
 
     def _name_everything(self) -> None:

@@ -384,7 +384,7 @@ Path = tuple[str | int, ...]
 """A place in the arguments: a parameter's name, then attributes, keys and indices."""
 
 
-class Written:
+class WrittenRecord:
     """Base of the records of a function that writes into its arguments: a namedtuple of what it returns and of what it
     has written, at `paths`."""
 
@@ -393,7 +393,7 @@ class Written:
 
 
 @functools.cache
-def written_class(paths: tuple[Path, ...]) -> type[Written]:
+def written_class(paths: tuple[Path, ...]) -> type[WrittenRecord]:
     """The record for these places."""
     names = ["returned"]
     for path in paths:
@@ -402,12 +402,12 @@ def written_class(paths: tuple[Path, ...]) -> type[Written]:
             name += "_"
         names.append(name)
     fields = namedtuple("Written", names, rename=True)  # type: ignore[misc]
-    return type("Written", (Written, fields), {"__slots__": (), "paths": paths})
+    return type("Written", (WrittenRecord, fields), {"__slots__": (), "paths": paths})
 
 
-def written_record(shape: Shape | None) -> type[Written] | None:
+def written_record(shape: Shape | None) -> type[WrittenRecord] | None:
     """The class of a result that has what the function writes, None for other results."""
-    return shape.cls if isinstance(shape, Record) and issubclass(shape.cls, Written) else None
+    return shape.cls if isinstance(shape, Record) and issubclass(shape.cls, WrittenRecord) else None
 
 
 def item_at(arguments: Mapping[str, Any], path: Path) -> Any:

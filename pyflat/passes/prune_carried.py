@@ -57,7 +57,7 @@ def _stays(op: Op) -> bool:
 
 
 @dataclass(slots=True)
-class _Uses:
+class _CarriedUses:
     """What each parameter and result may come from, and what is needed for its own sake."""
 
     takes: dict[Label, Sequence[Param]] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class _Uses:
 
 
 def _needed(fn: Function) -> set[Value]:
-    uses = _Uses()
+    uses = _CarriedUses()
     _note(fn.body, None, fn, uses)
     needed: set[Value] = set()
     waiting = list(uses.roots)
@@ -83,7 +83,7 @@ def _needed(fn: Function) -> set[Value]:
     return needed
 
 
-def _note(items: list[Item], takes: Sequence[Param] | None, fn: Function, uses: _Uses) -> None:
+def _note(items: list[Item], takes: Sequence[Param] | None, fn: Function, uses: _CarriedUses) -> None:
     """`takes`: what the Yield of the list goes to; None: the results of the function."""
     for item in items:
         match item:
@@ -106,7 +106,7 @@ def _note(items: list[Item], takes: Sequence[Param] | None, fn: Function, uses: 
                 _note(item.body, item.params, fn, uses)
 
 
-def _note_end(end: Yield | Exit | object, takes: Sequence[Param] | None, fn: Function, uses: _Uses) -> None:
+def _note_end(end: Yield | Exit | object, takes: Sequence[Param] | None, fn: Function, uses: _CarriedUses) -> None:
     if isinstance(end, Exit):
         if end.label is FAULT:
             return

@@ -125,7 +125,7 @@ def classify(bound: BoundArguments, parameters: Parameters, static: Sequence[str
 def _classified(
     bound: BoundArguments, parameters: Parameters, static: Sequence[str], reading: list[str]
 ) -> ClassifiedCall:
-    reader = _Reader()
+    reader = _LeafReader()
     arguments: dict[str, Shape] = {}
     for name, value in bound.arguments.items():
         reading[0] = name
@@ -148,7 +148,7 @@ def _classified(
     return ClassifiedCall(ordered, tuple(reader.values), tuple(reader.kinds), tuple(reader.names))
 
 
-class _Reader:
+class _LeafReader:
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.kinds: list[Kind] = []

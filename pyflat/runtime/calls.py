@@ -23,7 +23,7 @@ from pyflat.ir.shape import (
     Record,
     Shape,
     Texts,
-    Written,
+    WrittenRecord,
     item_at,
     put_at,
     record_of,
@@ -303,7 +303,7 @@ def _ran(built: Built, context: CallContext, into: list[Array | None]) -> tuple[
     return context, Ran([lanes.in_c_order(leaf) for leaf in ran.leaves], lanes.in_c_order(ran.suspect), limited)
 
 
-def _put_back(record: type[Written], value: Any, arguments: Mapping[str, Any]) -> Any:
+def _put_back(record: type[WrittenRecord], value: Any, arguments: Mapping[str, Any]) -> Any:
     """Write what the function has written into the caller's objects; the rest is what it returned. TypeError where such
     an object is in two places of the arguments: the twin took them for two objects."""
     places = Counter(map(id, _records(tuple(arguments.values()))))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pyflat.ir.nodes import Function
     from pyflat.ir.opaque_calls import OpaqueCalls
     from pyflat.passes.pipelines import Pipeline
-    from pyflat.runtime.kept_twins import Found
+    from pyflat.runtime.kept_twins import KeptTwin
     from pyflat.runtime.settings import Options
 
 log = logging.getLogger("pyflat")
@@ -324,7 +324,7 @@ def _kept_or_built(fn: FunctionType, arguments: Mapping[str, Shape], options: Op
         return built if found is None else _restored(found, arguments, options)
 
 
-def _restored(found: Found, arguments: Mapping[str, Shape], options: Options) -> Built:
+def _restored(found: KeptTwin, arguments: Mapping[str, Shape], options: Options) -> Built:
     target, facts = targets.of(options.target), found.facts
     ways.ORIGIN.of("disk")
     engine: Any = target.restored(facts["engine"], found.shelf)
@@ -388,7 +388,7 @@ class Compilations:
             return made
 
 
-class _Same:
+class _ById:
     """An object by identity, kept alive so that no other object gets its id."""
 
     __slots__ = ("value",)
@@ -397,7 +397,7 @@ class _Same:
         self.value = value
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
+        return isinstance(other, _ById) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -406,7 +406,7 @@ class _Same:
 def _identity(fn: FunctionType) -> tuple[Hashable, ...]:
     """What can be exchanged in a function object itself."""
     keywords = fn.__kwdefaults__
-    return _Same(fn.__code__), _Same(fn.__defaults__), None if keywords is None else static_key(keywords)
+    return _ById(fn.__code__), _ById(fn.__defaults__), None if keywords is None else static_key(keywords)
 
 
 _states: weakref.WeakKeyDictionary[Any, Compilations] = weakref.WeakKeyDictionary()
@@ -508,4 +508,4 @@ def static_key(value: object) -> Hashable:
             return type(value), tuple((static_key(k), static_key(v)) for k, v in value.items())
         case np.ndarray() if value.dtype != object:
             return type(value), value.dtype.str, value.shape, value.tobytes()
-    return _Same(value)
+    return _ById(value)

@@ -35,13 +35,13 @@ from pyflat.runtime.calls import Caller
 from pyflat.runtime.settings import Options
 from pyflat.runtime.shown_warnings import warnings_are_wanted
 from pyflat.runtime.signatures import Signature, parsed
-from pyflat.runtime.ufuncs import Loops, Origin
+from pyflat.runtime.ufuncs import UfuncLoops, UfuncOrigin
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import SourceKernel
     from pyflat.runtime.interfaces import Planned
-    from pyflat.targets.numba.outer_loop import Operand, OuterLoop
+    from pyflat.targets.numba.outer_loop import LoopOperand, OuterLoop
 
 _CLASSES = {type(np.dtype(t)): np.dtype(t) for t in "?bBhHiIlLqQfd"}
 _PYTHON_CLASSES = {"_PyLongDType": np.dtype(np.int64), "_PyFloatDType": np.dtype(np.float64)}
@@ -56,7 +56,7 @@ class MadeGufunc:
 
     ufunc: np.ufunc
     options: Options
-    loops: _Loops
+    loops: _GufuncLoops
 
     def holds(self, options: Options) -> bool:
         """Whether it is the ufunc for these options still."""
@@ -75,20 +75,20 @@ def make_gufunc(twin: Planned, caller: Caller, options: Options) -> MadeGufunc:
         raise ValueError(f"twin.gufunc of {name} needs to know the core dimensions: signature=\"(n)->(n)\" says them, "
                          f"for each input and output")
     caller.kernels.require_whole(options)
-    loops = _Loops(caller, name, parsed(options.signature), options)
+    loops = _GufuncLoops(caller, name, parsed(options.signature), options)
     try:
         loops.find(tuple(np.dtype(np.float64) for _ in loops.inputs))
     except FlattenError as refusal:  # which may be of these dtypes only
         if refusal.code in ("flatten/effect", "flatten/result-kind"):
             raise
-    source = Origin(loops, twin.original, twin.settings, None, options)
+    source = UfuncOrigin(loops, twin.original, twin.settings, None, options)
     counts = len(loops.inputs), len(loops.outputs)
     made = interface.new_ufunc(name, twin.__doc__ or "", *counts, source, options.signature)
     loops.serve(made)
     return MadeGufunc(made, options, loops)
 
 
-class _Loops(Loops[_Key, "_Loop"]):
+class _GufuncLoops(UfuncLoops[_Key, "_GufuncLoop"]):
     def __init__(self, caller: Caller, name: str, signature: Signature, options: Options):
         super().__init__(caller, name, options)
         self.signature = signature
@@ -117,8 +117,8 @@ class _Loops(Loops[_Key, "_Loop"]):
     def core(self, number: int) -> tuple[str, ...]:
         return (*self.inputs, *self.outputs)[number]
 
-    def make(self, key: _Key) -> _Loop:
-        return _Loop(self, key)
+    def make(self, key: _Key) -> _GufuncLoop:
+        return _GufuncLoop(self, key)
 
     def call(self, ufunc: np.ufunc, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any) -> Any:
         given = self.caller.parameters.signature.bind_partial(*self.caller.parameters.prefix, *args, **kwargs).arguments
@@ -180,10 +180,10 @@ class _Loops(Loops[_Key, "_Loop"]):
         return dtype
 
 
-class _Loop:
+class _GufuncLoop:
     """The inner loop for inputs of these dtypes."""
 
-    def __init__(self, loops: _Loops, key: _Key):
+    def __init__(self, loops: _GufuncLoops, key: _Key):
         self.loops, self.kernels, self.options = loops, loops.caller.kernels, loops.options
         self.signature, self.writes, self.names = loops.signature, loops.writes, loops.operands
         examples = {name: _example(dtype, len(core)) for name, dtype, core in zip(
@@ -306,11 +306,11 @@ class _Loop:
         return self._outer[engine].run(first, list(places), list(apart), n,
                                        watch=warnings_are_wanted(errors))
 
-    def _operands(self) -> list[Operand]:
-        from pyflat.targets.numba.outer_loop import Operand
+    def _operands(self) -> list[LoopOperand]:
+        from pyflat.targets.numba.outer_loop import LoopOperand
 
         cores, count = [*self.signature.inputs, *self.signature.outputs], len(self.signature.inputs)
-        return [Operand(self.names[k] if k < len(self.names) else None, dtype, not core and k < count)
+        return [LoopOperand(self.names[k] if k < len(self.names) else None, dtype, not core and k < count)
                 for k, (core, dtype) in enumerate(zip(cores, self.all, strict=True))]
 
     def _caller(self, first: dict[str, Any]) -> Callable[[Sequence[Any]], Any]:

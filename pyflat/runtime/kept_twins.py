@@ -50,7 +50,7 @@ from pyflat.ir.shape import (
     Shape,
     Template,
     Texts,
-    Written,
+    WrittenRecord,
     written_class,
 )
 from pyflat.ir.types import Kind
@@ -79,7 +79,7 @@ def applies(options: Options) -> bool:
     return kept and (os.environ.get("PYFLAT_VALIDATE") != "1" if forced is None else forced == "disk")
 
 
-class Wanted:
+class WantedTwin:
     """A twin that is looked for under the name that it has on disk."""
 
     def __init__(self, disk: Cache, fn: FunctionType, arguments: Mapping[str, Shape], options: Options):
@@ -100,7 +100,7 @@ class Wanted:
         """Inside no other process makes this twin."""
         return self._disk.alone(self._key)
 
-    def find(self) -> Found | None:
+    def find(self) -> KeptTwin | None:
         """The twin, where there is one, and what it has read is as it was."""
         contents = self._disk.load(self._key)
         if contents is None:
@@ -111,14 +111,14 @@ class Wanted:
             _log.info("the twin of %s that is kept is not taken: %s", self._fn.__qualname__, why)
             return None
 
-    def _found(self, contents: bytes) -> Found | None:
+    def _found(self, contents: bytes) -> KeptTwin | None:
         head, *texts = unpacked(contents)
         facts, trace = json.loads(head), self._trace()
         guards = manifest.read(trace, facts["lines"])
         if guards is None or not all(external_ufuncs.register(trace.objects[number]) == name
                                      for name, number in facts["ufuncs"].items()):
             return None
-        return Found(facts, guards, _decoded(trace, facts["result"]), *texts)
+        return KeptTwin(facts, guards, _decoded(trace, facts["result"]), *texts)
 
     def keep(self, built: Built) -> str:
         """Write a twin, and give its engine a shelf; says why not, where that is so."""
@@ -148,7 +148,7 @@ class Wanted:
         engine.shelf = shelf
 
 
-class Found:
+class KeptTwin:
     """A twin that was on disk."""
 
     def __init__(self, facts: dict[str, Any], guards: Guards, result: Shape, fused: bytes, structured: bytes):
@@ -160,10 +160,10 @@ class Found:
         return parsed(self._structured)
 
 
-def wanted(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> Wanted | None:
+def wanted(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -> WantedTwin | None:
     """What to look for; None where there is no cache. Raises NotKept."""
     disk = opened() if applies(options) else None
-    return None if disk is None else _carefully(lambda: Wanted(disk, fn, arguments, options))
+    return None if disk is None else _carefully(lambda: WantedTwin(disk, fn, arguments, options))
 
 
 def told(fn: FunctionType, why: NotKept) -> str:
@@ -267,7 +267,7 @@ def _encoded(trace: Trace, shape: Shape) -> list[Any]:
             return ["texts", [_encoded_text(trace, item) for item in shape.table], [k.value for k in shape.numbers]]
         case Record():
             items = [_encoded(trace, item) for item in shape.items]
-            if issubclass(shape.cls, Written):
+            if issubclass(shape.cls, WrittenRecord):
                 return ["written", [list(path) for path in shape.cls.paths], items]
             known = _CLASSES.get(shape.cls.__name__) is shape.cls
             return ["record", shape.cls.__name__ if known else _reference(trace, shape.cls), list(shape.names), items]

@@ -74,7 +74,7 @@ def make_ufunc(twin: Planned, caller: Caller, shapes: dict[str, Shape], options:
     if len(operands) + len(first.outputs) > MAX_OPERANDS:
         raise refuse("flatten/argument-kind", f"{name} has {len(operands) + len(first.outputs)} operands and results, "
                                               f"a ufunc has {MAX_OPERANDS} at most")
-    source = Origin(loops, twin.original, twin.settings, shapes, options)
+    source = UfuncOrigin(loops, twin.original, twin.settings, shapes, options)
     made = interface.new_ufunc(name, twin.__doc__ or "", len(operands), len(first.outputs), source)
     loops.serve(made)
     return MadeUfunc(made, options, loops)
@@ -109,10 +109,10 @@ def _made_loops(twin: Planned, caller: Caller, shapes: dict[str, Shape], options
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Origin:
+class UfuncOrigin:
     """What a ufunc keeps alive, and is made of."""
 
-    loops: Loops[Any, Any]
+    loops: UfuncLoops[Any, Any]
     original: Callable[..., Any]
     settings: Settings
     shapes: dict[str, Shape] | None
@@ -120,10 +120,10 @@ class Origin:
     options: Options
 
 
-def origin(ufunc: np.ufunc) -> Origin | None:
+def origin(ufunc: np.ufunc) -> UfuncOrigin | None:
     """What a ufunc was made of; None for those that are no twin's."""
     found = interface.kept(ufunc)
-    return found if isinstance(found, Origin) else None
+    return found if isinstance(found, UfuncOrigin) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class MadeUfunc:
         return options == self.options and self._loops.disabled == _disabled() and self._loops.fresh()
 
 
-class Loop(Protocol):
+class UfuncLoop(Protocol):
     """A loop of a ufunc for operands of some dtypes."""
 
     inputs: Sequence[np.dtype[Any]]
@@ -153,10 +153,10 @@ class Loop(Protocol):
 
 
 K = TypeVar("K")
-L = TypeVar("L", bound=Loop)
+L = TypeVar("L", bound=UfuncLoop)
 
 
-class Loops(ABC, Generic[K, L]):
+class UfuncLoops(ABC, Generic[K, L]):
     """The loops of a ufunc, made when they are needed first. It must not hold the ufunc, which holds it."""
 
     def __init__(self, caller: Caller, name: str, options: Options):
@@ -199,13 +199,13 @@ class Loops(ABC, Generic[K, L]):
         loop = self.made[key]
         signature = (*loop.inputs, *loop.dtypes)
         if key not in self.added and signature not in self._signatures:  # without floats there is one loop for both
-            interface.add_loop(ufunc, interface.Loop(loop.address, loop.inputs, loop.dtypes))
+            interface.add_loop(ufunc, interface.AddedLoop(loop.address, loop.inputs, loop.dtypes))
             self._signatures.append(signature)
             self._tables.append(interface.list_types(ufunc, self._signatures))
         self.added.add(key)
 
 
-class _Loops(Loops[_Key, "MadeLoop"]):
+class _Loops(UfuncLoops[_Key, "MadeLoop"]):
     def __init__(self, caller: Caller, name: str, shapes: dict[str, Shape], operands: list[str], options: Options):
         super().__init__(caller, name, options)
         self.shapes, self.operands, self.disabled = shapes, operands, _disabled()

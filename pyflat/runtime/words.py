@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class WordItems:
     """One argument: its items, as the caller has them, and what they may be besides strings: None, or the members of an
     enum, in which case they are no strings."""
 
@@ -79,9 +79,9 @@ def _codes_of_characters(items: Array, words: Sequence[Any]) -> npt.NDArray[np.i
 
 def texts_in(
     parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]
-) -> dict[int | str, Texts]:
+) -> dict[int | str, WordItems]:
     """The arguments that are arrays of strings or members, by position or keyword; none where one must be a column."""
-    found: dict[int | str, Texts] = {}
+    found: dict[int | str, WordItems] = {}
     for place, value in itertools.chain[tuple[int | str, Any]](enumerate(args), kwargs.items()):
         if type(value) is np.ndarray and value.dtype.kind in "USTO" or type(value) is list:
             name = parameter_at(parameters, place)
@@ -103,22 +103,22 @@ def _listed(value: Any) -> Array:
     return items
 
 
-def _texts(name: str, items: Array) -> Texts | None:
+def _texts(name: str, items: Array) -> WordItems | None:
     """None for what is a column."""
     text = items.dtype.kind == "U" and items.dtype.itemsize > 0
     if text or items.dtype.kind == "T" and not hasattr(items.dtype, "na_object"):
-        return Texts(name, items, (), True)
+        return WordItems(name, items, (), True)
     if items.dtype.kind != "O" or not items.size:
         return None
     classes = set(map(type, items.reshape(-1).tolist()))
     others = (None,) if type(None) in classes else ()
     classes.discard(type(None))
     if classes == {str}:
-        return Texts(name, items, others, True)
+        return WordItems(name, items, others, True)
     cls = classes.pop() if len(classes) == 1 else None
     if cls is None or not issubclass(cls, enum.Enum) or issubclass(cls, enum.Flag) or len(cls) > MAX_WORDS:
         return None
-    return Texts(name, items, (*cls, *others), False)
+    return WordItems(name, items, (*cls, *others), False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class WordCall:
 
 
 def word_call(
-    caller: Calls, state: Words, found: Mapping[int | str, Texts], args: Sequence[Any], kwargs: Mapping[str, Any],
+    caller: Calls, state: Words, found: Mapping[int | str, WordItems], args: Sequence[Any], kwargs: Mapping[str, Any],
     options: Options, out: Any = None, part: Part | None = None,
 ) -> WordCall | None:
     """The call with codes; None where the function does more with a string than comparing it."""
@@ -163,7 +163,7 @@ def word_call(
     return WordCall(call, built, context, reference)
 
 
-def _with_items(call: ClassifiedCall, found: Mapping[str, Texts]) -> ClassifiedCall:
+def _with_items(call: ClassifiedCall, found: Mapping[str, WordItems]) -> ClassifiedCall:
     """The call with the strings themselves as lane values."""
     arguments = {name: Leaf(BOOL) if name in found else shape for name, shape in call.arguments.items()}
     pairs = zip(call.names, call.values, strict=True)

@@ -19,7 +19,7 @@ from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Value
 from pyflat.targets.columns import Given, Terms
 from pyflat.targets.columns.slopes import Slopes
-from pyflat.targets.xp import RULES, Extra, Writer, stay
+from pyflat.targets.xp import RULES, Extra, TextWriter, stay
 
 Arrays = dict[Value, Any]
 
@@ -28,7 +28,7 @@ def looped(fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | Non
            ) -> Callable[..., tuple[Any, ...]]:
     """The code of a fused function in which loops were kept, and where they give up. Lanes in which Python may raise,
     or that do not end in time, are what `xp.function` makes of them: nan, a mask, or anything ("unchecked")."""
-    code = _Code(fn, xp, dtype, extra, max_trips)
+    code = _LoopCode(fn, xp, dtype, extra, max_trips)
 
     def run(*lanes: Any) -> tuple[Any, ...]:
         *values, suspect = code(*lanes)
@@ -46,10 +46,10 @@ def looped(fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | Non
     return run
 
 
-class _Code:
+class _LoopCode:
     def __init__(self, fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | None):
         self.fn, self.xp, self.max_trips = fn, xp, max_trips
-        self.writer: Callable[[], Writer] = partial(Writer, xp, dtype, extra)
+        self.writer: Callable[[], TextWriter] = partial(TextWriter, xp, dtype, extra)
         self.dtypes: Mapping[str, Any] = self.writer().dtypes
         self.blocks = {id(block): _BlockCode(self, block, stay(xp, extra)) for block in _blocks(fn.body)}
 
@@ -137,7 +137,7 @@ class _Code:
 class _BlockCode:
     """A block as one function of the arrays that it reads, to those that are read elsewhere."""
 
-    def __init__(self, code: _Code, block: Block, stay: Container[str]):
+    def __init__(self, code: _LoopCode, block: Block, stay: Container[str]):
         self.code = code
         own = set(block.ops)
         self.reads = [v for v in _read([block]) if v not in own and not isinstance(v, Const)]

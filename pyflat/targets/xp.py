@@ -173,7 +173,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
         results = [t("select", suspect, math.nan, root) for root in results]
     if faults == "mask":
         results = [*results, suspect]
-    return Writer(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
+    return TextWriter(xp, dtype, extra).compiled(flat.name, [node.kind for node in flat.params], results)
 
 
 def stay(xp: Any, extra: Extra) -> frozenset[str]:
@@ -185,7 +185,7 @@ _MIXES = frozenset(SIGNS) - {"shl", "shr"}
 """Operations of arrays with Python numbers, too."""
 
 
-class Writer:
+class TextWriter:
     """The text of a function, and what it names."""
 
     def __init__(self, xp: Any, dtype: str, extra: Extra):

@@ -158,7 +158,7 @@ def neighbours(numbers: Iterable[float]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class _Returned:
+class _Result:
     value: object
 
 
@@ -171,13 +171,13 @@ class _Raised:
         return f"raises {self.type.__name__}: {self.message}"
 
 
-_Outcome = _Returned | _Raised
+_Outcome = _Result | _Raised
 
 
 def _run(fn: Callable[..., Any], args: Sequence[object]) -> _Outcome:
     """What a call does. Any exception of the function under test is an outcome; a refusal is none."""
     try:
-        return _Returned(fn(*args))
+        return _Result(fn(*args))
     except (FlattenError, InternalError):
         raise
     except Exception as error:  # noqa: BLE001 - the exception is the result that is compared
@@ -430,9 +430,9 @@ def _check_batch(
             raise DifferenceError(_report(target, lane, names, rows[lane], expected[lane], shown), row=rows[lane])
         rows = [row for i, row in enumerate(rows) if i not in failing]
         expected = [outcome for i, outcome in enumerate(expected) if i not in failing]
-        got = _run(flat, _columns(rows, kinds)) if rows else _Returned(())
+        got = _run(flat, _columns(rows, kinds)) if rows else _Result(())
     for lane, outcome in enumerate(expected):
-        assert isinstance(outcome, _Returned)
+        assert isinstance(outcome, _Result)
         if isinstance(got, _Raised):
             raise DifferenceError(_report(target, lane, names, rows[lane], outcome, str(got)), row=rows[lane])
         value = lane_of(got.value, lane, len(rows))
@@ -451,7 +451,7 @@ def _fits(value: object) -> bool:
 
 def _agree(got: _Outcome, expected: _Outcome) -> bool:
     """Whether a call does what its first failing lane asks for: raise the same, or say that no lane holds the value."""
-    if isinstance(expected, _Returned):
+    if isinstance(expected, _Result):
         return isinstance(got, _Raised) and got.type is LaneError
     return got == expected
 
@@ -502,5 +502,5 @@ def _report(
     target: str, lane: int, names: Sequence[str], row: Sequence[object], expected: _Outcome, got: str
 ) -> str:
     inputs = ", ".join(f"{n}={v!r}" for n, v in zip(names, row, strict=True))
-    wanted = repr(expected.value) if isinstance(expected, _Returned) else str(expected)
+    wanted = repr(expected.value) if isinstance(expected, _Result) else str(expected)
     return f"the {target} twin differs in lane {lane} ({inputs})\n  original: {wanted}\n  twin:     {got}"

@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import house
 
-LINES = 100_600
-"""Of `pyflat/`, at most. Last changed: the limit itself, at what there was, rounded up to the next 50."""
+LINES = 100_500
+"""Of `pyflat/`, at most. Last changed: lowered; what targets lack is one table, and results of tables are made once."""
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,10 @@ def test_lines(measured):
 
 def test_pyproject_is_short(measured):
     assert measured.settings <= 150
+
+
+def test_a_name_is_one_class(measured):
+    assert len(measured.shared) <= 17
 
 
 def test_a_mathematical_function_is_a_record_and_a_kernel(measured):

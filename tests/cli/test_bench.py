@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from pyflat.cli.bench import BASE, Row, measured, table
+from pyflat.cli.bench import BASE, BenchRow, measured, table
 from pyflat.cli.main import commands
 
 bench_module = sys.modules["pyflat.cli.bench"]
@@ -110,7 +110,7 @@ def test_a_contender_that_returns_where_the_original_raises_differs():
 
 
 def test_the_table_counts_in_times_of_the_first():
-    rows = [Row(BASE, 0.5, True), Row("twin", 0.125, False), Row("other", None, False, "TypeError: no")]
+    rows = [BenchRow(BASE, 0.5, True), BenchRow("twin", 0.125, False), BenchRow("other", None, False, "TypeError: no")]
     found = table(rows, 1_000_000)
     assert found[2].split() == [BASE, "500.000", "500.0", "1.0", "yes"]
     assert found[3].split() == ["twin", "125.000", "125.0", "4.0", "NO"]

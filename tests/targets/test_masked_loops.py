@@ -28,7 +28,7 @@ from pyflat.passes.pipelines import flatten_ir
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numba import loop_variance as numba_uniform
-from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.costs import MeasuredCosts
 from pyflat.targets.numpy import engine as numpy_target
 from tests.passes.structured_programs import StructuredPrograms, bits, lanes
 
@@ -505,7 +505,7 @@ def rolled_programs(seeds: range) -> list[tuple[int, Function, Function]]:
 def test_random_loops_with_every_arm_behind_a_branch() -> None:
     for seed, fn, masked in rolled_programs(range(252, 268)):
         fused = gather_suspects(masked)
-        with numba_costs.assume(Costs(branch=0.0, guessed_wrong=1.0)):
+        with numba_costs.assume(MeasuredCosts(branch=0.0, guessed_wrong=1.0)):
             compare(fused, fn, seed, numba_target.compile(fused), 12)
 
 

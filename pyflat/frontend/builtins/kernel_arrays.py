@@ -131,7 +131,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
     return made if result == "b1" or not isinstance(made, Value) else width_rules.cast(s, widths, made, result)
 
 
-def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.Loop | None:
+def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.OperatorLoop | None:
     """The dtypes of NumPy's loop for these numbers; None where its digits are not known here."""
     known = memories.widths_of(s)
     numbers: list[tuple[str | None, Kind]] = []

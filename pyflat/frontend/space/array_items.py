@@ -31,7 +31,7 @@ Key = Any
 
 
 @dataclass(frozen=True, slots=True)
-class _Lanes:
+class _LaneSubscript:
     """A subscript with lane ints in it, which have these sizes."""
 
     parts: tuple[Abstract, ...]
@@ -116,7 +116,7 @@ def _choose(s: Evaluator, owner: Abstract, keys: Sequence[Key], position: Value,
     return arrays.laid_out(made, owner.value[keys[0]]) if isinstance(owner, Static) else made
 
 
-def _gathered(s: Evaluator, owner: Static, lanes: _Lanes, node: cst.CSTNode) -> Abstract:
+def _gathered(s: Evaluator, owner: Static, lanes: _LaneSubscript, node: cst.CSTNode) -> Abstract:
     """Gathers from a captured table of any size: one for each element of what is taken."""
     whole = owner.value[lanes.key([slice(None)] * len(lanes.sizes))]
     kept = [part for part in lanes.parts if not (isinstance(part, Static) and isinstance(part.value, int))]
@@ -214,7 +214,7 @@ def _key(parts: Sequence[Abstract]) -> Key:
     return values[0] if len(values) == 1 else values
 
 
-def _lanes(s: Evaluator, parts: list[Abstract], shape: tuple[int, ...], node: cst.CSTNode) -> _Lanes:
+def _lanes(s: Evaluator, parts: list[Abstract], shape: tuple[int, ...], node: cst.CSTNode) -> _LaneSubscript:
     used = sum(not (isinstance(p, Static) and (p.value is None or p.value is ...)) for p in parts)
     if used > len(shape):
         raise s.raised(IndexError, node)
@@ -234,10 +234,10 @@ def _lanes(s: Evaluator, parts: list[Abstract], shape: tuple[int, ...], node: cs
             sizes.append(shape[axis])
         axis += not (isinstance(part, Static) and part.value is None)
 
-    return _Lanes(tuple(full), tuple(positions), tuple(sizes))
+    return _LaneSubscript(tuple(full), tuple(positions), tuple(sizes))
 
 
-def _flat(s: Evaluator, lanes: _Lanes) -> Value:
+def _flat(s: Evaluator, lanes: _LaneSubscript) -> Value:
     """The number of the combination, in the order of `choices`."""
     flat = lanes.positions[0]
     for position, size in zip(lanes.positions[1:], lanes.sizes[1:], strict=True):

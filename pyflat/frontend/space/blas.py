@@ -44,7 +44,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Strides:
     """How an array lies in memory: shape, and strides in elements."""
 
     shape: tuple[int, ...]
@@ -61,16 +61,16 @@ class Layout:
         return np.ndarray(self.shape, memory.dtype, memory, start * size, [stride * size for stride in self.strides])
 
 
-def layout_of(whole: np.ndarray[Any, Any]) -> Layout:
-    return Layout(whole.shape, tuple(stride // whole.itemsize for stride in whole.strides))
+def layout_of(whole: np.ndarray[Any, Any]) -> Strides:
+    return Strides(whole.shape, tuple(stride // whole.itemsize for stride in whole.strides))
 
 
-def plain(shape: tuple[int, ...]) -> Layout:
+def plain(shape: tuple[int, ...]) -> Strides:
     return layout_of(np.empty(shape))
 
 
 @functools.cache
-def orders(function: str, left: Layout, right: Layout, apart: int | None = None) -> Any:
+def orders(function: str, left: Strides, right: Strides, apart: int | None = None) -> Any:
     """The Chain of each cell of the product, as an object array; None where some cell has none. `apart`: the operands
     lie in the same memory, their first elements so many elements apart (NumPy computes `a @ a.T` by another routine).
     """
@@ -103,12 +103,12 @@ def agreed(one: Any, other: Any) -> Any:
     return made
 
 
-def left_axes(left: Layout) -> int:
+def left_axes(left: Strides) -> int:
     """How many axes of the result come from the left operand."""
     return len(left.shape) - 1
 
 
-def _trial(function: str, left: Layout, right: Layout, seed: int, apart: int | None = None) -> tuple[Any, Any, Any]:
+def _trial(function: str, left: Strides, right: Strides, seed: int, apart: int | None = None) -> tuple[Any, Any, Any]:
     rng = np.random.default_rng(seed)
     (low, high), (other_low, other_high) = left.extent(), right.extent()
     if apart is None:

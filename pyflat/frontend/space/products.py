@@ -18,7 +18,7 @@ import numpy as np
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, blas, scalars
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.blas import Chain, Layout
+from pyflat.frontend.space.blas import Chain, Strides
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, lane
@@ -126,7 +126,7 @@ def _floats(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function:
     return made
 
 
-def _orders(function: str, layouts: list[Layout], apart: int | None, others: list[list[Layout] | None]) -> Any:
+def _orders(function: str, layouts: list[Strides], apart: int | None, others: list[list[Strides] | None]) -> Any:
     """The order of each cell; None where there is none, or where it depends on what is not known of the layouts."""
     found = blas.orders(function, layouts[0], layouts[1], apart)
     if found is None or others == [[], []]:
@@ -142,7 +142,7 @@ def _orders(function: str, layouts: list[Layout], apart: int | None, others: lis
     return found
 
 
-def _other_layouts(s: Evaluator, value: Abstract) -> list[Layout] | None:
+def _other_layouts(s: Evaluator, value: Abstract) -> list[Strides] | None:
     """Other ways in which the array may lie in memory; None where they are not known."""
     if not isinstance(value, Array):
         return [] if all(not isinstance(v, Array) or v.store.in_order for v in alternatives(value)) else None
@@ -150,7 +150,7 @@ def _other_layouts(s: Evaluator, value: Abstract) -> list[Layout] | None:
         return []
     places = value.places
     whole = places.flags.c_contiguous and places.size == len(heap.contents(s, value.store))
-    return [Layout(places.shape, (1, len(places)))] if whole and places.ndim == 2 else None
+    return [Strides(places.shape, (1, len(places)))] if whole and places.ndim == 2 else None
 
 
 def _chain(s: Evaluator, chain: Chain, row: Grid, column: Grid, node: cst.CSTNode) -> Abstract:
@@ -198,7 +198,7 @@ def _apart(a: Abstract, b: Abstract) -> int:
     return (b.places.ctypes.data - a.places.ctypes.data) // b.places.itemsize
 
 
-def _layout(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Layout:
+def _layout(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Strides:
     """How the array that BLAS gets lies in memory; ints are converted into an array of their own."""
     if arrays.kind_of(value) is not FLOAT:
         return blas.plain(arrays.shape_of(value))

@@ -40,7 +40,7 @@ NUMBERS = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"}
 """The dtypes of numbers with arithmetic."""
 
 
-class Loop(NamedTuple):
+class OperatorLoop(NamedTuple):
     """What NumPy computes an operator with: the dtype of the operands, of the result, and whether that is the dtype of
     one of them: other powers go through the ufunc, which has bits of its own."""
 
@@ -49,7 +49,7 @@ class Loop(NamedTuple):
     own: bool
 
 
-NONE = Loop("", "", False)
+NONE = OperatorLoop("", "", False)
 """NumPy has no loop for these dtypes, and raises TypeError."""
 
 
@@ -197,7 +197,7 @@ def _unknown(s: Evaluator) -> Exception:
                     help="convert it: float(x), int(x), np.float32(x)")
 
 
-def resolved(fn: np.ufunc, given: Sequence[tuple[str | None, Kind]]) -> Loop | None:
+def resolved(fn: np.ufunc, given: Sequence[tuple[str | None, Kind]]) -> OperatorLoop | None:
     """The loop that a function takes for numbers of these dtypes (None: Python's number of a kind): of its operands,
     which have one dtype, and of its result. None where there is no such loop."""
     weak = [_WEAK[kind] if dtype is None else np.dtype(dtype) for dtype, kind in given]
@@ -207,10 +207,10 @@ def resolved(fn: np.ufunc, given: Sequence[tuple[str | None, Kind]]) -> Loop | N
         return NONE
     own = operands[0] in {dtype for dtype, _ in given}
     known = len({*operands}) == 1 and {operands[0], result} <= NUMBERS | {"b1"}
-    return Loop(operands[0], result, own) if known else None
+    return OperatorLoop(operands[0], result, own) if known else None
 
 
-def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Loop | None:
+def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> OperatorLoop | None:
     """The loop that NumPy takes; None: Python computes."""
     if x is None and y is None:
         return None
@@ -219,7 +219,7 @@ def loop_of(opcode: str, x: str | None, kx: Kind, y: str | None, ky: Kind) -> Lo
     return found if found is NONE or opcode == "pow" else found._replace(own=True)
 
 
-def computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: Loop) -> Abstract:
+def computed(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract, loop: OperatorLoop) -> Abstract:
     operands, result, own = loop
     x, y = (operand(s, widths, value, operands) for value in (a, b))
     if operands == "b1":

@@ -53,7 +53,7 @@ def decorate(s: Evaluator, arguments: Arguments) -> Abstract:
     """functools.cache or lru_cache, called in the flattened code. With options lru_cache is a decorator."""
     match arguments.positional:
         case [Closure() as function]:
-            found = _Reached(s, [function]).variables.items()
+            found = _ReadByCall(s, [function]).variables.items()
             known = {place: value for place, value in found if value is not UNBOUND}
             return Closure(function.captured, function.frame, function.defaults, known)
         case [Static() as function] if callable(function.value):
@@ -72,7 +72,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
          ) -> Abstract:
     """`evaluate()`, which computes what the cached function gives for these arguments."""
     require_keys(s, arguments, node)
-    seen = _Reached(s, [function, *arguments.positional, *arguments.named.values()])
+    seen = _ReadByCall(s, [function, *arguments.positional, *arguments.named.values()])
     if any(isinstance(ref, MemoryRef) for ref in seen.refs):
         raise s.refuse("flatten/effect", "a cached function reads an array that the function around it may write", node,
                        why=_WHY, help="pass the elements as arguments, or leave out the cache")
@@ -85,7 +85,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
         value = evaluate()
     if key is not None and isinstance(value, Static) and signatures.is_by_value(value.value):
         s.trace.cached[key] = value, function
-    found = _Reached(s, [value])
+    found = _ReadByCall(s, [value])
     if found.iterators:
         raise s.refuse("flatten/unsupported-expression", "a cached function returns an iterator", node,
                        why="the calls that share it would each find what the ones before have left",
@@ -94,7 +94,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
     return value
 
 
-def _known_key(function: Abstract, arguments: Arguments, seen: _Reached) -> Hashable:
+def _known_key(function: Abstract, arguments: Arguments, seen: _ReadByCall) -> Hashable:
     """The key of a call with known numbers and strings that reads no lane, None of others: its result, if known too,
     is computed once."""
     values, named = arguments.values()
@@ -170,7 +170,7 @@ def _is_generated(cls: type, name: str) -> bool:
 
 
 # --- what a call can reach
-class _Reached(aliasing.Reached):
+class _ReadByCall(aliasing.Reached):
     """Also what the variables are that nested functions among the values read."""
 
     def __init__(self, s: Evaluator, values: Iterable[Abstract]):
@@ -189,7 +189,7 @@ class _Reached(aliasing.Reached):
             self.waiting.append(value)
 
 
-def _require_unchanged(s: Evaluator, function: Abstract, seen: _Reached, node: cst.CSTNode) -> None:
+def _require_unchanged(s: Evaluator, function: Abstract, seen: _ReadByCall, node: cst.CSTNode) -> None:
     """The variables that the function reads are what they were when its cache was made: a later one could have been
     read by a call before. (Variables that nested functions write are boxes, which are shared as lists are.)"""
     known = function.known if isinstance(function, Closure) and function.known is not None else {}

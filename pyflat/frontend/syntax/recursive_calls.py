@@ -140,7 +140,7 @@ class _Mentions(cst.CSTVisitor):
         self.nested = True
 
 
-class _Names(cst.CSTVisitor):
+class _SelfNames(cst.CSTVisitor):
     def __init__(self) -> None:
         self.names: set[str] = set()
 
@@ -195,7 +195,7 @@ def go_around(s: Evaluator, frame: Frame, found: Recursion, value: cst.BaseExpre
         if value.left in found.calls:
             assert isinstance(value.left, cst.Call)
             bound = found.bind(value.left)
-            if not _Names.of(value.right) <= frame.local_names:
+            if not _SelfNames.of(value.right) <= frame.local_names:
                 raise s.refuse("flatten/recursion", "a name of another function behind a recursive call", value,
                                help="write it as a loop")
             _collect(s, found, _OPERATORS[type(value.operator)], s.space.evaluate(value.right), value)

@@ -51,7 +51,7 @@ _KNOWN = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RepeatedCall:
     """A call that is about to be evaluated. `parts`: the values with identity among its arguments; `heap`: what the
     objects among these have; `known`: the other arguments."""
 
@@ -102,7 +102,7 @@ def copied(s: Evaluator, frame: Frame) -> Abstract | Evaluation:
     return _Copy(s, frame, found, call.parts).paste() if _fits(s, found) else Evaluation(s, frame, None)
 
 
-def _call(s: Evaluator, frame: Frame) -> Call | None:
+def _call(s: Evaluator, frame: Frame) -> RepeatedCall | None:
     """The signature of a call; None where it has none, or its place would count."""
     if s.tries or frame.recursive or not isinstance(frame.function, types.FunctionType):
         return None
@@ -112,7 +112,7 @@ def _call(s: Evaluator, frame: Frame) -> Call | None:
     except NoSignatureError:
         return None
     key = frame.function, arguments, _situation(s)
-    return Call(key, reader.parts, reader.heap, reader.known)
+    return RepeatedCall(key, reader.parts, reader.heap, reader.known)
 
 
 def _situation(s: Evaluator) -> tuple[Hashable, ...]:
@@ -140,7 +140,7 @@ def _fits(s: Evaluator, found: Evaluated) -> bool:
 class _Before:
     """The evaluator before a call, and what has come of it since."""
 
-    def __init__(self, s: Evaluator, call: Call):
+    def __init__(self, s: Evaluator, call: RepeatedCall):
         self.s, self.call = s, call
         self.situation, self.reads, self.first = _situation(s), s.trace.outside_reads, len(s.trace.called) - 1
         self.counter, self.count = s.counter, s.nest.count if s.nest is not None else 0
@@ -181,7 +181,7 @@ class Evaluation:
     is the value of the call. (A context, because every frame of Python's stack that a call takes is one less for the
     nesting of the user's calls.)"""
 
-    def __init__(self, s: Evaluator, frame: Frame, call: Call | None):
+    def __init__(self, s: Evaluator, frame: Frame, call: RepeatedCall | None):
         self.s, self.frame, self.call = s, frame, call
         self.value: Abstract | None = None
 
@@ -204,7 +204,7 @@ class Evaluation:
         if cls is None or cls is ControlLeft:
             s.build.continue_with(self.items)
 
-    def _keep(self, call: Call, rolled: FlattenError | None) -> None:
+    def _keep(self, call: RepeatedCall, rolled: FlattenError | None) -> None:
         s, before, value = self.s, self.before, self.value
         result = _Result(s, call)
         if value is None or not result.reach(value):
@@ -229,7 +229,7 @@ def _pieces(items: Sequence[Item]) -> list[Piece]:
 class _Result:
     """What the caller can reach of a result and of the objects that the call has written to."""
 
-    def __init__(self, s: Evaluator, call: Call):
+    def __init__(self, s: Evaluator, call: RepeatedCall):
         self.s, self.heap = s, call.heap
         self.objects: dict[Ref, Contents] = {}
         self.unnamed: list[Value] = []

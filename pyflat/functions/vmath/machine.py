@@ -111,7 +111,7 @@ class Machine(Protocol):
     def copysign(self, x: Number, sign: Number) -> Number: ...
 
     def rows(self, table: Any, index: Number, columns: int) -> Sequence[Number]:
-        """The first numbers of a row of a table (`exact.tables.Table`), for an index within it."""
+        """The first numbers of a row of a table (`exact.tables.LibraryTable`), for an index within it."""
 
     def chosen(self, index: Number, numbers: Sequence[float]) -> Number:
         """One of at most eight numbers, by an integer within them."""

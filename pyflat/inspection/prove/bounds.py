@@ -18,7 +18,7 @@ from pyflat.inspection.prove.floats import NAN_WORD, Term
 from pyflat.inspection.prove.ranges import (
     ANY,
     NOTHING,
-    Words,
+    WordSet,
     applied,
     at_least,
     at_most,
@@ -46,13 +46,13 @@ MOST_PARTS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Node:
+class _AskedTerm:
     """A term with what z3 says of it, asked once: asking takes long."""
 
     place: int
     term: Term
     sort: str
-    parts: tuple[_Node, ...]
+    parts: tuple[_AskedTerm, ...]
     is_word: bool
     bit: int
     made: Any = None
@@ -77,11 +77,11 @@ class Bounds:
     def __init__(self, terms: Terms, pay: Callable[[], None] = lambda: None):
         self._terms = terms
         self._pay = pay
-        self._nodes: dict[int, _Node] = {}
-        self._always = _Known(None, pay)
+        self._nodes: dict[int, _AskedTerm] = {}
+        self._always = _Assumed(None, pay)
         self._refuted: dict[int, bool] = {}
 
-    def of(self, term: Term) -> Words:
+    def of(self, term: Term) -> WordSet:
         """What the term can be, whatever the parameters are."""
         return self._always.words(self._node(term))
 
@@ -89,11 +89,11 @@ class Bounds:
         """Whether nothing makes the question true."""
         node = self._node(question)
         if node.place not in self._refuted:
-            known = _Known(self._always, self._pay)
+            known = _Assumed(self._always, self._pay)
             self._refuted[node.place] = not known.assume_all(node, ROUNDS) or self._in_parts(node, known)
         return self._refuted[node.place]
 
-    def _in_parts(self, question: _Node, known: _Known) -> bool:
+    def _in_parts(self, question: _AskedTerm, known: _Assumed) -> bool:
         """Whether each part of one of its disjunctions is impossible."""
         for node in _conjuncts(question):
             if node.sort == "or":
@@ -105,21 +105,21 @@ class Bounds:
             self._pay()
             wanted = node.sort == "or"
             if len(open_parts) <= MOST_PARTS and all(
-                not _Known(known, self._pay).assume_all(question, 1, [(part, wanted)]) for part in open_parts
+                not _Assumed(known, self._pay).assume_all(question, 1, [(part, wanted)]) for part in open_parts
             ):
                 return True
         return False
 
-    def _node(self, term: Term) -> _Node:
+    def _node(self, term: Term) -> _AskedTerm:
         place = term.get_id()
         found = self._nodes.get(place)
         if found is None:
             found = self._nodes[place] = self._read(term, place)
         return found
 
-    def _read(self, term: Term, place: int) -> _Node:
+    def _read(self, term: Term, place: int) -> _AskedTerm:
         if z3.is_bv_value(term):
-            return _Node(place, term, "literal", (), True, 0, value=term.as_signed_long())
+            return _AskedTerm(place, term, "literal", (), True, 0, value=term.as_signed_long())
         made = self._terms.made_by(term)
         if made is not None:
             return self._made(place, term, "made", tuple(map(self._node, made.args)), made.kind is not BOOL, made)
@@ -132,15 +132,15 @@ class Bounds:
             return self._made(place, term, shape, parts[2:] if shape != "negated" else parts[2].parts, True)
         return self._made(place, term, sort, parts, z3.is_bv(term))
 
-    def _made(self, place: int, term: Term, sort: str, parts: tuple[_Node, ...], is_word: bool, made: Any = None
-              ) -> _Node:
+    def _made(self, place: int, term: Term, sort: str, parts: tuple[_AskedTerm, ...], is_word: bool, made: Any = None
+              ) -> _AskedTerm:
         bit = below = 1 << len(self._nodes)
         for part in parts:
             below |= part.below
-        return _Node(place, term, sort, parts, is_word, bit, made, below=below)
+        return _AskedTerm(place, term, sort, parts, is_word, bit, made, below=below)
 
 
-def _shape(parts: Sequence[_Node]) -> str:
+def _shape(parts: Sequence[_AskedTerm]) -> str:
     """The operations of floats that are written as choices (`floats`)."""
     cond, then, orelse = parts
     if cond.sort == "lt" and then.sort == "invert" and cond.parts[0] is orelse and then.parts[0] is orelse \
@@ -154,11 +154,11 @@ def _shape(parts: Sequence[_Node]) -> str:
     return ""
 
 
-def _is(node: _Node, word: int) -> bool:
+def _is(node: _AskedTerm, word: int) -> bool:
     return node.sort == "literal" and node.value == word
 
 
-def _conjuncts(node: _Node) -> list[_Node]:
+def _conjuncts(node: _AskedTerm) -> list[_AskedTerm]:
     found, waiting = [], [node]
     while waiting:
         each = waiting.pop()
@@ -171,31 +171,31 @@ def _conjuncts(node: _Node) -> list[_Node]:
     return found
 
 
-def _negation(node: _Node) -> _Node:
+def _negation(node: _AskedTerm) -> _AskedTerm:
     if node.sort == "not":
         return node.parts[0]
-    return _Node(-node.place - 1, node.term, "not", (node,), False, 0, below=node.below)
+    return _AskedTerm(-node.place - 1, node.term, "not", (node,), False, 0, below=node.below)
 
 
 class _ContradictionError(Exception):
     """Nothing is left of what a term may be."""
 
 
-class _Known:
+class _Assumed:
     """What terms are where something is assumed besides of what another one knows (`outer`). Beyond `depth` operations
     below what is asked a term is what it is there."""
 
-    def __init__(self, outer: _Known | None, pay: Callable[[], None], depth: int | None = None):
+    def __init__(self, outer: _Assumed | None, pay: Callable[[], None], depth: int | None = None):
         self._outer = outer
         self._pay = pay
         self._left = depth
         self._changed = 0
-        self._narrowed: dict[int, Words] = dict(outer._narrowed) if outer else {}
+        self._narrowed: dict[int, WordSet] = dict(outer._narrowed) if outer else {}
         self._truths: dict[int, bool] = dict(outer._truths) if outer else {}
-        self._found: dict[int, Words] = {}
+        self._found: dict[int, WordSet] = {}
         self._said: dict[int, bool | None] = {}
 
-    def assume_all(self, question: _Node, rounds: int, more: Sequence[tuple[_Node, bool]] = ()) -> bool:
+    def assume_all(self, question: _AskedTerm, rounds: int, more: Sequence[tuple[_AskedTerm, bool]] = ()) -> bool:
         """Whether the question, and what more is said, can be."""
         try:
             for node, truth in more:
@@ -213,7 +213,7 @@ class _Known:
 
     # --- what formulas say
 
-    def assume(self, node: _Node, truth: bool) -> None:
+    def assume(self, node: _AskedTerm, truth: bool) -> None:
         if self._truths.get(node.place, truth) is not truth:
             raise _ContradictionError
         if node.sort not in ("true", "false"):
@@ -237,7 +237,7 @@ class _Known:
             case (("lt" | "le" | "gt" | "ge" | "eq" | "ne"), _) if node.parts[0].is_word:
                 self._compare(node.sort if truth else OPPOSITE[node.sort], *node.parts)
 
-    def _assume_last(self, parts: Sequence[_Node], truth: bool) -> None:
+    def _assume_last(self, parts: Sequence[_AskedTerm], truth: bool) -> None:
         """One of the parts has this truth: it is known which, where all others have not."""
         left = [part for part in parts if self.truth(part) is not (not truth)]
         if not left:
@@ -245,11 +245,11 @@ class _Known:
         if len(left) == 1:
             self.assume(left[0], truth)
 
-    def _compare(self, comparison: str, a: _Node, b: _Node) -> None:
+    def _compare(self, comparison: str, a: _AskedTerm, b: _AskedTerm) -> None:
         self._narrow(a, _beside(comparison, self.words(a), self.words(b)))
         self._narrow(b, _beside(MIRRORED[comparison], self.words(b), self.words(a)))
 
-    def _narrow(self, node: _Node, found: Words) -> None:
+    def _narrow(self, node: _AskedTerm, found: WordSet) -> None:
         if found.is_empty:
             raise _ContradictionError
         if node.sort == "literal":
@@ -276,13 +276,13 @@ class _Known:
             case "if":
                 self._choose(node, now)
 
-    def _narrow_summands(self, sort: str, total: Words, a: _Node, b: _Node) -> None:
+    def _narrow_summands(self, sort: str, total: WordSet, a: _AskedTerm, b: _AskedTerm) -> None:
         back = "sub" if sort == "add" else "add"
         self._narrow(a, meet(self.words(a), exact(back, [total, self.words(b)])))
         others = [total, self.words(a)] if sort == "add" else [self.words(a), total]
         self._narrow(b, meet(self.words(b), exact("sub", others)))
 
-    def _choose(self, node: _Node, now: Words) -> None:
+    def _choose(self, node: _AskedTerm, now: WordSet) -> None:
         """Where one arm of a choice cannot be, the other one was chosen."""
         for place, truth in ((1, False), (2, True)):
             if meet(self.words(node.parts[place]), now).is_empty:
@@ -291,7 +291,7 @@ class _Known:
 
     # --- what follows
 
-    def truth(self, node: _Node) -> bool | None:
+    def truth(self, node: _AskedTerm) -> bool | None:
         known = self._truths.get(node.place)
         if known is not None:
             return known
@@ -300,7 +300,7 @@ class _Known:
             self._said[node.place] = self._truth(node) if outer is None else outer.truth(node)
         return self._said[node.place]
 
-    def _truth(self, node: _Node) -> bool | None:
+    def _truth(self, node: _AskedTerm) -> bool | None:
         match node.sort:
             case "true" | "false":
                 return node.sort == "true"
@@ -325,7 +325,7 @@ class _Known:
                 return _compared(node.sort, self.words(node.parts[0]), self.words(node.parts[1]))
         return None
 
-    def words(self, node: _Node) -> Words:
+    def words(self, node: _AskedTerm) -> WordSet:
         """What a term can be."""
         found = self._found.get(node.place)
         if found is not None:
@@ -342,12 +342,12 @@ class _Known:
         found = self._found[node.place] = found if narrowed is None else meet(found, narrowed)
         return found
 
-    def _words(self, node: _Node) -> Words:
+    def _words(self, node: _AskedTerm) -> WordSet:
         match node.sort:
             case "literal":
                 return words([(node.value, node.value)])
             case "fresh":
-                always: Words = node.made
+                always: WordSet = node.made
                 return always
             case "made":
                 made = node.made
@@ -372,7 +372,7 @@ class _Known:
             found = exact(node.sort, [found, self.words(part)])
         return found
 
-    def _chosen(self, node: _Node) -> Words:
+    def _chosen(self, node: _AskedTerm) -> WordSet:
         cond, *arms = node.parts
         known = self.truth(cond)
         if known is not None:
@@ -382,7 +382,7 @@ class _Known:
             if self._left is not None:
                 found = joined(found, self.words(arm))
                 continue
-            here = _Known(self, self._pay, INSIDE)
+            here = _Assumed(self, self._pay, INSIDE)
             try:
                 here.assume(cond, truth)
                 found = joined(found, here.words(arm))
@@ -391,7 +391,7 @@ class _Known:
         return found
 
 
-def _tested_total(node: _Node) -> _Node | None:
+def _tested_total(node: _AskedTerm) -> _AskedTerm | None:
     """The sum or difference of which a conjunction of signs says that it left 64 bits (`ir.faults`)."""
     if len(node.parts) != 2 or any(part.sort != "xor" for part in node.parts):
         return None
@@ -403,7 +403,7 @@ def _tested_total(node: _Node) -> _Node | None:
     return None
 
 
-def _beside(comparison: str, a: Words, b: Words) -> Words:
+def _beside(comparison: str, a: WordSet, b: WordSet) -> WordSet:
     """What is left of `a` where it compares so with `b`."""
     if a.is_empty or b.is_empty:
         return NOTHING
@@ -421,7 +421,7 @@ def _beside(comparison: str, a: Words, b: Words) -> Words:
     return without(a, b.low) if b.low == b.high else a
 
 
-def _compared(comparison: str, a: Words, b: Words) -> bool | None:
+def _compared(comparison: str, a: WordSet, b: WordSet) -> bool | None:
     """What a comparison gives, where it gives the same for all words."""
     if a.is_empty or b.is_empty:
         return None

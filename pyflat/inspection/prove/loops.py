@@ -25,7 +25,7 @@ from functools import partial
 import z3
 
 from pyflat.inspection.prove.floats import Term
-from pyflat.inspection.prove.paths import Entered, Walk, Walked, Way, kinds_of
+from pyflat.inspection.prove.paths import Entered, Walk, Walked, WayOut, kinds_of
 from pyflat.inspection.prove.solving import Found, OutOfTimeError, Solver
 from pyflat.inspection.prove.terms import OutsideError, Terms
 from pyflat.ir.loops import canonical_parts
@@ -36,11 +36,12 @@ SOME, MANY = 6, 24
 """Rounds of lessons for a question that another one may answer sooner."""
 
 
-def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[Term]) -> tuple[list[Way], list[Way]]:
+def side_by_side(path: Walked, flat: Walked, solver: Solver, context: Sequence[Term]
+                 ) -> tuple[list[WayOut], list[WayOut]]:
     """The ways out of both walks, which come to the same loops; `context` holds where they begin."""
     ours, theirs = _Stepped(flat), _Stepped(path)
     while theirs.request is not None and ours.request is not None:
-        pair = _Pair(theirs.request, ours.request, solver, context)
+        pair = _LoopPair(theirs.request, ours.request, solver, context)
         after_path, after_flat = pair.ways()
         theirs.send(after_path)
         ours.send(after_flat)
@@ -72,10 +73,10 @@ class _Stepped:
     def __init__(self, walked: Walked):
         self._walked = walked
         self.request: Entered | None = None
-        self.ways: list[Way] = []
+        self.ways: list[WayOut] = []
         self._advance(lambda: next(walked))
 
-    def send(self, ways: list[Way]) -> None:
+    def send(self, ways: list[WayOut]) -> None:
         self._advance(lambda: self._walked.send(ways))
 
     def _advance(self, step: Callable[[], Entered]) -> None:
@@ -128,7 +129,7 @@ class _Trip:
     """One trip of both: what the path does; whether the canonical loop goes on, with what, and what it leaves
     with at the head of this trip or of the next one."""
 
-    ways: list[Way]
+    ways: list[WayOut]
     reasons: tuple[Term, ...]
     go: Term
     next: tuple[Term, ...]
@@ -143,7 +144,7 @@ class _Trip:
         return z3.Or(*self.reasons)
 
 
-class _Pair:
+class _LoopPair:
     """A loop of the structured form and its canonical loop."""
 
     def __init__(self, path: Entered, flat: Entered, solver: Solver, context: Sequence[Term]):
@@ -159,7 +160,7 @@ class _Pair:
         self.unknown = [self.terms.fresh("flat", p.kind) for p in flat.loop.params]
         self.reached = z3.And(path.cond, z3.Not(path.walk.failed))
 
-    def ways(self) -> tuple[list[Way], list[Way]]:
+    def ways(self) -> tuple[list[WayOut], list[WayOut]]:
         """The ways out, whose values are fresh."""
         if unsaid(self.path.walk.fails, self.flat.walk.fails, self.solver, self.context) != "impossible":
             raise OutsideError("no proof was found that a fault says each failure before a loop")
@@ -234,7 +235,7 @@ class _Pair:
         _alone(walk.items(self.parts.header))
         return walk
 
-    def _same_trips(self, assumed: Term, trip: _Trip, again: Sequence[Way]) -> None:
+    def _same_trips(self, assumed: Term, trip: _Trip, again: Sequence[WayOut]) -> None:
         goes = z3.Or(*(way.cond for way in again)) if again else z3.BoolVal(False)
         leaves = [way.cond for way in trip.ways if way not in again and way.label is not FAULT]
         right = z3.Not(trip.fails)
@@ -264,10 +265,10 @@ class _Pair:
                 return leave
         return [z3.If(trip.go, b, a) for a, b in zip(trip.leave, trip.leave_later, strict=True)]
 
-    def _after(self, assumed: Term, trip: _Trip, leaving: Sequence[Way]) -> tuple[list[Way], list[Way]]:
+    def _after(self, assumed: Term, trip: _Trip, leaving: Sequence[WayOut]) -> tuple[list[WayOut], list[WayOut]]:
         """Fresh values behind the loop, and what holds between them."""
         results = [self.terms.fresh("left", value.kind) for value in self.flat.loop.results]
-        taken: list[Way] = []
+        taken: list[WayOut] = []
         facts: list[Term] = []
         here = z3.And(assumed, z3.Not(trip.fails), z3.Not(trip.suspect_later))
         for way in leaving:
@@ -279,7 +280,7 @@ class _Pair:
             relations = self._kept(relations, partial(_holds, way.values, leave), z3.And(here, way.cond))
             if len(leaving) == 1:
                 results = _chosen(relations, values, results)
-            taken.append(Way((*self.path.tests, (chosen, True)), way.label, values, way.kinds))
+            taken.append(WayOut((*self.path.tests, (chosen, True)), way.label, values, way.kinds))
             related = z3.And(*(r.holds(values, results) for r in relations))
             facts.append(z3.Implies(z3.And(self.reached, chosen), related))
         failed = self.terms.fresh("failed", BOOL)
@@ -290,7 +291,7 @@ class _Pair:
         self.terms.facts += facts
         for walk in (self.path.walk, self.flat.walk):
             walk.fails.append(z3.And(self.path.cond, failed))
-        return taken, [Way(self.flat.tests, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
+        return taken, [WayOut(self.flat.tests, self.flat.loop.label, tuple(results), kinds_of(self.flat.loop.results))]
 
 
 def _alone(walked: Walked) -> None:

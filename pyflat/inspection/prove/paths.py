@@ -28,7 +28,7 @@ UNREACHED: Tests = ((z3.BoolVal(False), True),)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class WayOut:
     """One way out of a list: when it is taken, to which label (None: off the end), and with what."""
 
     tests: Tests
@@ -59,7 +59,7 @@ def kinds_of(values: Sequence[Value]) -> tuple[Kind, ...]:
     return tuple(value.kind for value in values)
 
 
-Walked: TypeAlias = Generator[Entered, list[Way], list[Way]]
+Walked: TypeAlias = Generator[Entered, list[WayOut], list[WayOut]]
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class Walk:
 
     def items(self, items: Sequence[Item], tests: Tests = ()) -> Walked:
         """The ways out of a control-flow list that is entered after `tests`; off the end without a Yield: none."""
-        left: list[Way] = []
+        left: list[WayOut] = []
         own: tuple[Label | None, ...]
         for item in items:
             match item:
@@ -120,7 +120,7 @@ class Walk:
                         if tests[-1:] == UNREACHED:
                             return left
                         values = tuple(self.under(value, tests) for value in item.end.values)
-                        return [*left, Way(tests, label, values, kinds_of(item.end.values))]
+                        return [*left, WayOut(tests, label, values, kinds_of(item.end.values))]
                     continue
                 case If():
                     test = self.under(item.cond, tests)
@@ -150,7 +150,7 @@ class Walk:
         if when is not None:
             self.fails.append(both(passed(tests), self.read(when)))
 
-    def merge(self, results: Sequence[Param], ways: Sequence[Way]) -> None:
+    def merge(self, results: Sequence[Param], ways: Sequence[WayOut]) -> None:
         for place, result in enumerate(results):
             if not ways:
                 self.env[result] = self.terms.const(Const(result.kind, None))
@@ -223,7 +223,7 @@ class Meaning:
     fails: tuple[Term, ...]
 
 
-def meaning(fn: Function, walk: Walk, ways: Sequence[Way]) -> Meaning:
+def meaning(fn: Function, walk: Walk, ways: Sequence[WayOut]) -> Meaning:
     """The results and faults of a function whose `ways` the walk has found."""
     fails = [*walk.fails, *(way.cond for way in ways if way.label is FAULT)]
     results = [Param(kind) for kind in fn.result_kinds]

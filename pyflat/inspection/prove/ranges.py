@@ -22,7 +22,7 @@ MOST_BITS = 64
 INF_WORD, NEGATIVE_INF_WORD = word_of(math.inf), word_of(-math.inf)
 
 
-class Words(NamedTuple):
+class WordSet(NamedTuple):
     """The words of two intervals, and the word for nan where `nan` says so."""
 
     negative: Range | None
@@ -53,7 +53,7 @@ class Words(NamedTuple):
         return self.nan and word == NAN_WORD or any(low <= word <= high for low, high in self.parts)
 
 
-def words(ranges: Iterable[Range], *, nan: bool = False) -> Words:
+def words(ranges: Iterable[Range], *, nan: bool = False) -> WordSet:
     """The least set with all words of these ranges; a range may be empty."""
     negative: Range | None = None
     positive: Range | None = None
@@ -64,55 +64,55 @@ def words(ranges: Iterable[Range], *, nan: bool = False) -> Words:
         if high >= 0 and low <= high:
             first, last = max(low, 0), high
             positive = (first, last) if positive is None else (min(positive[0], first), max(positive[1], last))
-    return Words(negative, positive, nan)
+    return WordSet(negative, positive, nan)
 
 
 ANY = words([(INT_MIN, INT_MAX)])
 DOUBLES = words([(NEGATIVE_INF_WORD, INF_WORD)], nan=True)
-NOTHING = Words(None, None)
+NOTHING = WordSet(None, None)
 
 
-def of_kind(kind: Kind) -> Words:
+def of_kind(kind: Kind) -> WordSet:
     return DOUBLES if kind is FLOAT else ANY
 
 
-def joined(a: Words, b: Words) -> Words:
+def joined(a: WordSet, b: WordSet) -> WordSet:
     if a == b:
         return a
     return words([*a.parts, *b.parts], nan=a.nan or b.nan)
 
 
-def meet(a: Words, b: Words) -> Words:
+def meet(a: WordSet, b: WordSet) -> WordSet:
     if a == b:
         return a
     both = [(max(p[0], q[0]), min(p[1], q[1])) for p, q in itertools.product(a.parts, b.parts)]
     return words(both, nan=a.may_be_nan and b.may_be_nan and (a.nan or b.nan))
 
 
-def at_least(a: Words, low: int) -> Words:
+def at_least(a: WordSet, low: int) -> WordSet:
     return meet(a, words([(low, INT_MAX)]))
 
 
-def at_most(a: Words, high: int) -> Words:
+def at_most(a: WordSet, high: int) -> WordSet:
     return meet(a, words([(INT_MIN, high)]))
 
 
-def without(a: Words, word: int) -> Words:
+def without(a: WordSet, word: int) -> WordSet:
     """Without this word where it is an end of an interval."""
     parts = [(low + (low == word), high - (high == word)) for low, high in a.parts]
     return words(parts, nan=a.nan and word != NAN_WORD)
 
 
-def flipped(a: Words) -> Words:
+def flipped(a: WordSet) -> WordSet:
     """The words with inverted bits; of doubles that are not nan, the negative numbers."""
     return words([(~high, ~low) for low, high in a.parts], nan=a.nan)
 
 
-def sizes(a: Words) -> Words:
+def sizes(a: WordSet) -> WordSet:
     return words([(~high, ~low) if high < 0 else (low, high) for low, high in a.parts], nan=a.nan)
 
 
-def with_sizes(a: Words) -> Words:
+def with_sizes(a: WordSet) -> WordSet:
     """All words whose sizes are in the set."""
     return words([each for low, high in a.parts if high >= 0 for each in ((low, high), (~high, ~low))], nan=a.nan)
 
@@ -120,7 +120,7 @@ def with_sizes(a: Words) -> Words:
 # --- ints: each rule gives the ends of what unbounded ints would be, None for any word
 
 
-def within(ends: Sequence[int] | None) -> Words:
+def within(ends: Sequence[int] | None) -> WordSet:
     if ends is None or min(ends) < INT_MIN or max(ends) > INT_MAX:
         return ANY
     return words([(min(ends), max(ends))])
@@ -182,7 +182,7 @@ OF_INTS: dict[str, Callable[..., Sequence[int] | None]] = {
 }
 
 
-def exact(opcode: str, operands: Sequence[Words]) -> Words:
+def exact(opcode: str, operands: Sequence[WordSet]) -> WordSet:
     """The range of an operation on ints, part by part."""
     found = NOTHING
     for parts in itertools.product(*(operand.parts for operand in map(_as_int, operands))):
@@ -190,7 +190,7 @@ def exact(opcode: str, operands: Sequence[Words]) -> Words:
     return found
 
 
-def fits(opcode: str, operands: Sequence[Words]) -> bool:
+def fits(opcode: str, operands: Sequence[WordSet]) -> bool:
     """Whether a sum or difference of ints never leaves 64 bits."""
     for parts in itertools.product(*(operand.parts for operand in map(_as_int, operands))):
         ends = OF_INTS[opcode](*parts)
@@ -199,7 +199,7 @@ def fits(opcode: str, operands: Sequence[Words]) -> bool:
     return True
 
 
-def _as_int(a: Words) -> Words:
+def _as_int(a: WordSet) -> WordSet:
     return joined(a._replace(nan=False), words([(INT_MAX, INT_MAX)])) if a.nan else a
 
 
@@ -290,7 +290,7 @@ _MAY_MISS_NAN = {"pow"}
 """nan ** 0.0 is a number: an operand that is nan does not make the result nan."""
 
 
-def of_floats(opcode: str, operands: Sequence[Words]) -> Words:
+def of_floats(opcode: str, operands: Sequence[WordSet]) -> WordSet:
     found = words([], nan=any(operand.may_be_nan for operand in operands))
     if opcode in _MAY_MISS_NAN and found.nan:
         return DOUBLES
@@ -302,21 +302,21 @@ def of_floats(opcode: str, operands: Sequence[Words]) -> Words:
     return found
 
 
-def _numbers(a: Words) -> Iterator[Ends]:
+def _numbers(a: WordSet) -> Iterator[Ends]:
     for low, high in a.parts:
         first, last = max(low, NEGATIVE_INF_WORD), min(high, INF_WORD)
         if first <= last:
             yield number_of(first), number_of(last)
 
 
-def _to_float(a: Words) -> Words:
+def _to_float(a: WordSet) -> WordSet:
     return words([(word_of(float(low)), word_of(float(high))) for low, high in _as_int(a).parts])
 
 
-def _rounded_to_int(opcode: str) -> Callable[[Words], Words]:
+def _rounded_to_int(opcode: str) -> Callable[[WordSet], WordSet]:
     function: Callable[[float], int] = PRIMITIVES[opcode].python
 
-    def rule(a: Words) -> Words:
+    def rule(a: WordSet) -> WordSet:
         ends = [number for part in _numbers(a) for number in part]
         if a.may_be_nan or any(not -(2.0**63) <= number < 2.0**63 for number in ends):
             return ANY
@@ -328,8 +328,8 @@ def _rounded_to_int(opcode: str) -> Callable[[Words], Words]:
 _ROUNDED = {opcode: _rounded_to_int(opcode) for opcode in ROUNDED}
 
 
-def applied(opcode: str, kinds: Sequence[Kind], kind: Kind, operands: Sequence[Words], attrs: Sequence[tuple[str, Any]]
-            ) -> Words:
+def applied(opcode: str, kinds: Sequence[Kind], kind: Kind, operands: Sequence[WordSet],
+            attrs: Sequence[tuple[str, Any]]) -> WordSet:
     """What an operation on operands of these sets can give."""
     if any(operand.is_empty for operand in operands):
         return NOTHING
@@ -346,14 +346,14 @@ def applied(opcode: str, kinds: Sequence[Kind], kind: Kind, operands: Sequence[W
     return _of_record(opcode) if kind is FLOAT else ANY
 
 
-def _of_rows(rows: Sequence[Any], kind: Kind) -> Words:
+def _of_rows(rows: Sequence[Any], kind: Kind) -> WordSet:
     if kind is INT:
         return words([(min(rows), max(rows))])
     numbers = [word_of(row) for row in rows if row == row]
     return words([(word, word) for word in numbers], nan=len(numbers) < len(rows))
 
 
-def _of_record(opcode: str) -> Words:
+def _of_record(opcode: str) -> WordSet:
     record = RECORDS.get(opcode)
     low, high = (record and record.range) or (-math.inf, math.inf)
     if record is not None and record.rises_to is not None:

@@ -34,7 +34,7 @@ from pyflat.inspection.prove.floats import (
     equal,
     size,
 )
-from pyflat.inspection.prove.ranges import Words, of_kind
+from pyflat.inspection.prove.ranges import WordSet, of_kind
 from pyflat.inspection.prove.terms import Application, computed, known, literal, of_table
 from pyflat.ir.ops import PRIMITIVES, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
@@ -58,7 +58,7 @@ def facts(made: Application) -> Iterator[Term]:
         yield from _of_table(made)
 
 
-def in_range(made: Application, found: Words) -> Iterator[Term]:
+def in_range(made: Application, found: WordSet) -> Iterator[Term]:
     """The result is one of these words."""
     if made.kind is not BOOL and found != of_kind(made.kind):
         inside = [z3.And(made.result >= low, made.result <= high) for low, high in found.parts]
@@ -271,7 +271,7 @@ def _row(made: Application, index: int) -> list[Term]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Monotone:
     """An operation that keeps order: in which operands it rises (it falls in the others), and whether that is said of
     absolute values; for which operands it holds."""
 
@@ -310,14 +310,14 @@ def _fits(a: Term) -> Term:
     return z3.And(at_most(literal(-(2.0**63)), a), floats.less(a, literal(2.0**63)))
 
 
-_RISES = _Order((True,))
-_ORDERS: dict[tuple[str, Kind], _Order] = {
-    ("add", FLOAT): _Order((True, True)), ("mul", FLOAT): _Order((True, True), of_size=True),
-    ("truediv", FLOAT): _Order((True, False), of_size=True, where=lambda _, b: z3.Not(floats.is_zero(b))),
-    ("sqrt", FLOAT): _Order((True,), where=lambda a: at_most(ZERO, a)),
-    ("np_sqrt", FLOAT): _Order((True,), where=lambda a: at_most(ZERO, a)),
+_RISES = _Monotone((True,))
+_ORDERS: dict[tuple[str, Kind], _Monotone] = {
+    ("add", FLOAT): _Monotone((True, True)), ("mul", FLOAT): _Monotone((True, True), of_size=True),
+    ("truediv", FLOAT): _Monotone((True, False), of_size=True, where=lambda _, b: z3.Not(floats.is_zero(b))),
+    ("sqrt", FLOAT): _Monotone((True,), where=lambda a: at_most(ZERO, a)),
+    ("np_sqrt", FLOAT): _Monotone((True,), where=lambda a: at_most(ZERO, a)),
     **{(opcode, FLOAT): _RISES for opcode in ROUNDED.values()},
-    **{(opcode, FLOAT): _Order((True,), where=_fits) for opcode in ROUNDED},
+    **{(opcode, FLOAT): _Monotone((True,), where=_fits) for opcode in ROUNDED},
     ("to_float", INT): _RISES,
 }
 

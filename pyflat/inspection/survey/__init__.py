@@ -103,7 +103,7 @@ def survey(
         require("z3", "prove=")
     working = os.getcwd()
     place = find_place(spec, working, trust=trust)
-    work = _Work(place, [*place.path, *sys.path], limit, timeout, prove, trust, on_row)
+    work = _SurveyWork(place, [*place.path, *sys.path], limit, timeout, prove, trust, on_row)
     modules = list(place.modules)
     while modules and not work.full:
         at = work.run(modules)
@@ -113,7 +113,7 @@ def survey(
     return Survey(place, work.rows, work.full)
 
 
-class _Work:
+class _SurveyWork:
     """The rows so far, and the processes that make them."""
 
     def __init__(

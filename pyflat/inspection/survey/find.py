@@ -28,7 +28,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.callables import unwrap
 from pyflat.inspection.survey.methods import (
     MEMBER,
-    Method,
+    ClassMember,
     as_function,
     behind,
     constructor,
@@ -170,14 +170,14 @@ def functions(module: ModuleType) -> Iterator[Found]:
     yield from (looked for _, looked in sorted(found, key=lambda each: each[0]))
 
 
-def _defined(module: ModuleType) -> Iterator[tuple[str, FunctionType, Method | None]]:
+def _defined(module: ModuleType) -> Iterator[tuple[str, FunctionType, ClassMember | None]]:
     for name, value in list(vars(module).items()):
         if isinstance(value, type) and value.__module__ == module.__name__:
             for inner, member in list(vars(value).items()):
                 called, how = behind(member)
                 function = _own(module, called)
                 if function is not None:
-                    yield f"{value.__qualname__}.{inner}", function, Method(value, inner, function, how)
+                    yield f"{value.__qualname__}.{inner}", function, ClassMember(value, inner, function, how)
         elif (function := _own(module, value)) is not None:
             yield name, function, None
 
@@ -202,7 +202,7 @@ def _look_at(name: str, function: FunctionType) -> Found:
     return _with_parameters(name, function, inspect.signature(function, follow_wrapped=False).parameters)
 
 
-def _look_at_method(module: ModuleType, name: str, method: Method) -> Found:
+def _look_at_method(module: ModuleType, name: str, method: ClassMember) -> Found:
     """A method as a function that makes the object, where its class can be made of numbers."""
     def skipped(reason: str) -> Found:
         return Found(name, method.function, reason, {})

@@ -27,7 +27,7 @@ _numbers = count()
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class ClassMember:
     """A member of a class. `how` it is used: "called" on an object, "read" as a property, "special" (`__call__`), or
     "of the class" where no object is needed."""
 
@@ -68,7 +68,7 @@ def init_of(owner: type) -> FunctionType | None:
     return found if isinstance(found, FunctionType) else None
 
 
-def parameters_of(method: Method, made_of: list[inspect.Parameter]) -> dict[str, tuple[bool, inspect.Parameter]]:
+def parameters_of(method: ClassMember, made_of: list[inspect.Parameter]) -> dict[str, tuple[bool, inspect.Parameter]]:
     """The parameters of the function that is tried, by the names that they have there: whether each goes to the
     constructor, and what it is for whom it goes to. `*args` and `**options` stay empty."""
     called = list(inspect.signature(method.function, follow_wrapped=False).parameters.values())
@@ -85,14 +85,14 @@ def parameters_of(method: Method, made_of: list[inspect.Parameter]) -> dict[str,
 
 
 def as_function(
-    module: ModuleType, method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]
+    module: ModuleType, method: ClassMember, taken: Mapping[str, tuple[bool, inspect.Parameter]]
 ) -> FunctionType:
     """The function of numbers."""
     return _function(module, f"return {use_of(method, taken)}", taken)
 
 
 def maker(
-    module: ModuleType, method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]
+    module: ModuleType, method: ClassMember, taken: Mapping[str, tuple[bool, inspect.Parameter]]
 ) -> FunctionType | None:
     """The function that only makes the object; None where there is none to make."""
     own = {name: each for name, each in taken.items() if each[0]}
@@ -116,7 +116,7 @@ def _function(module: ModuleType, body: str, taken: Mapping[str, tuple[bool, ins
     return function
 
 
-def use_of(method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> str:
+def use_of(method: ClassMember, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> str:
     """How the method is written: `Ramp(low=low, high=high)(x=x)`."""
     call = _arguments(taken, to_object=False)
     if method.how == "of the class":
@@ -126,7 +126,7 @@ def use_of(method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]) 
         method.how, f"{instance}.{method.name}({call})")
 
 
-def _instance(method: Method, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> str:
+def _instance(method: ClassMember, taken: Mapping[str, tuple[bool, inspect.Parameter]]) -> str:
     return f"{method.owner.__qualname__}({_arguments(taken, to_object=True)})"
 
 

@@ -5,11 +5,11 @@
 `LIBRARIES` has a row for each library, outermost containers first. A row says by names which classes it takes, so that
 no library is imported before an object of it arrives, and names a module of this package that has
 
-    call(call: Call) -> Any                      the result of a call with such arguments, at `call.places`
-    by_name(call: Call, table: Any) -> Any       the same for a table of named columns, where the library has tables
+    call(call: LibraryCall) -> Any                     the result of a call with such arguments, at `call.places`
+    by_name(call: LibraryCall, table: Any) -> Any      that for a table of named columns, where the library has tables
 
-A module takes its own objects out, runs the call with what is in them (`Call.run`), and puts the results into objects
-of its own. What is in them may belong to another library (a DataArray of dask arrays), which is then asked in turn.
+A module takes its own objects out, runs the call with what is in them (`LibraryCall.run`), and puts the results into
+objects of its own. What is in them may belong to another library (a DataArray of dask arrays), asked in turn then.
 Calls with NumPy's arrays and Python's numbers come here only where no plan makes them, and leave after one look at
 their types.
 """
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class ArrayLibrary:
     """One library: the root of its modules, the classes that are taken (and what inherits from them), and the module of
     this package that knows them."""
 
@@ -51,19 +51,19 @@ class Library:
 
 
 LIBRARIES = (
-    Library("xarray", ("DataArray", "Dataset", "Variable"), "xarray"),
-    Library("dask", ("Array", "Series", "DataFrame", "Index"), "dask"),
-    Library("pandas", ("Series", "Index", "DataFrame", "ExtensionArray", "NAType"), "pandas"),
-    Library("polars", ("Series", "Expr", "DataFrame", "LazyFrame"), "polars"),
-    Library("pyarrow", ("Array", "ChunkedArray", "Scalar", "Table", "RecordBatch"), "pyarrow"),
-    Library("duckdb", ("Expression", "DuckDBPyRelation"), "duckdb"),
-    Library("astropy", ("Column", "Table"), "astropy"),
-    Library("pint", ("PlainQuantity",), "units"),
-    Library("astropy", ("Quantity",), "units"),
+    ArrayLibrary("xarray", ("DataArray", "Dataset", "Variable"), "xarray"),
+    ArrayLibrary("dask", ("Array", "Series", "DataFrame", "Index"), "dask"),
+    ArrayLibrary("pandas", ("Series", "Index", "DataFrame", "ExtensionArray", "NAType"), "pandas"),
+    ArrayLibrary("polars", ("Series", "Expr", "DataFrame", "LazyFrame"), "polars"),
+    ArrayLibrary("pyarrow", ("Array", "ChunkedArray", "Scalar", "Table", "RecordBatch"), "pyarrow"),
+    ArrayLibrary("duckdb", ("Expression", "DuckDBPyRelation"), "duckdb"),
+    ArrayLibrary("astropy", ("Column", "Table"), "astropy"),
+    ArrayLibrary("pint", ("PlainQuantity",), "units"),
+    ArrayLibrary("astropy", ("Quantity",), "units"),
 )
-LISTS = Library("builtins", ("list",), "lists")
+LISTS = ArrayLibrary("builtins", ("list",), "lists")
 """Lists of numbers."""
-NAMESPACES = Library("", (), "namespaces")
+NAMESPACES = ArrayLibrary("", (), "namespaces")
 """Arrays of any other array namespace: JAX, PyTorch, CuPy, what has `__array_namespace__`."""
 _NAMESPACES = frozenset({"jax", "jaxlib", "torch", "cupy"})
 _ARRAYS = frozenset({"Array", "ArrayImpl", "Tracer", "Tensor", "ndarray"})
@@ -75,7 +75,7 @@ _APART = frozenset({"xarray", "pandas", "polars", "pyarrow", "astropy", "namespa
 """Modules whose objects cannot be arguments of one call with others': the result would be of one kind only."""
 
 
-def library_of(cls: type) -> Library | None:
+def library_of(cls: type) -> ArrayLibrary | None:
     """The row of `LIBRARIES` that takes objects of a class, None for what no other library takes."""
     if cls.__module__ in _OWN:
         return None
@@ -90,10 +90,10 @@ def library_of(cls: type) -> Library | None:
 
 
 def find(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]
-         ) -> dict[Path, Library]:
+         ) -> dict[Path, ArrayLibrary]:
     """The arguments that are objects of other libraries, by position or name; in records by the steps to them. Static
     ones stay what they are."""
-    found: dict[Path, Library] = {}
+    found: dict[Path, ArrayLibrary] = {}
     passed: Iterable[tuple[int | str, Any]] = itertools.chain(enumerate(args), kwargs.items())
     for place, value in passed:
         if type(value) not in _PLAIN and not (static and parameter_at(parameters, place) in static):
@@ -101,7 +101,7 @@ def find(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any],
     return found
 
 
-def _found(value: Any, path: Path) -> Iterator[tuple[Path, Library]]:
+def _found(value: Any, path: Path) -> Iterator[tuple[Path, ArrayLibrary]]:
     cls = type(value)
     if cls is list and _holds_numbers(value):
         yield path, LISTS
@@ -119,7 +119,7 @@ def _holds_numbers(value: list[Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LibraryCall:
     """One call of a twin with arguments of other libraries; those at `places` are of the one that is asked."""
 
     caller: Calls
@@ -159,7 +159,7 @@ class Call:
         return parameter_at(self.caller.parameters, first) + "".join(
             f".{step}" if isinstance(step, str) else f"[{step}]" for step in steps)
 
-    def with_arguments(self, given: Mapping[Path, Any]) -> Call:
+    def with_arguments(self, given: Mapping[Path, Any]) -> LibraryCall:
         """The call with other arguments at some places."""
         args: list[Any] = list(self.args)
         kwargs = dict(self.kwargs)
@@ -207,7 +207,7 @@ def _put(value: Any, steps: Path, item: Any) -> Any:
 
 
 def call(
-    caller: Calls, found: Mapping[Path, Library], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
+    caller: Calls, found: Mapping[Path, ArrayLibrary], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options,
     twin: Planned | None, out: Any, part: Part | None,
 ) -> Any:
     """The result of a call with arguments that `find` has found: asks the outermost library."""
@@ -215,7 +215,7 @@ def call(
     modules = sorted({library.module for library in found.values()}, key=order.index)
     outermost = modules[0]
     places = tuple(path for path, library in found.items() if library.module == outermost)
-    made = Call(caller, tuple(args), dict(kwargs), options, twin, out, part, places)
+    made = LibraryCall(caller, tuple(args), dict(kwargs), options, twin, out, part, places)
     if mixed := [module for module in modules if module in _APART][1:]:
         other = next(path for path, library in found.items() if library.module == mixed[0])
         one, two = type(made.at(places[0])), type(made.at(other))
@@ -228,7 +228,7 @@ def call(
     return _module(outermost).call(made)
 
 
-def _require_lanes(call: Call) -> None:
+def _require_lanes(call: LibraryCall) -> None:
     """TypeError where an array of another namespace is one of a kernel, which runs on NumPy's memory."""
     arrays = call.caller.kernels.roles(call.options)
     for path, value in call.arguments().items():
@@ -259,7 +259,7 @@ def plain(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any]
 def by_name(caller: Calls, table: Any, columns: Mapping[str, Any], options: Options, twin: Planned | None) -> Any:
     """The result with the columns of a table as arguments: a frame, a Dataset, a dict, a structured array."""
     library = library_of(type(table))
-    made = Call(caller, (), dict(columns), options, twin, None, None, ())
+    made = LibraryCall(caller, (), dict(columns), options, twin, None, None, ())
     return _module("tables" if library is None else library.module).by_name(made, table)
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from astropy.table import Column as TableColumn
 from astropy.table import MaskedColumn, Table
 
-from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import named, run
-from pyflat.runtime.containers.gaps import Column, Mask
+from pyflat.runtime.containers import LibraryCall, tables
+from pyflat.runtime.containers.columns import run
+from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """Columns of the results, with the name that all columns have."""
     given = call.arguments()
     for path, value in given.items():
@@ -34,25 +34,20 @@ def call(call: Call) -> Any:
     return run(call, columns, lambda array, missing: _wrapped(array, missing, name))
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A column for one number, a table for several results."""
     if not isinstance(table, Table):
         raise TypeError(f"by_name takes a table of named columns, not an astropy.{type(table).__name__}")
-    columns = tables.chosen(call, table.colnames)
-    found = tables.run(call, {name: table[column] for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else type(table)(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, table.colnames, table.__getitem__, type(table))
 
 
-def _column(name: str, value: Any) -> Column:
+def _column(name: str, value: Any) -> GapColumn:
     """The values of a column, and where it has none."""
     missing = np.array(np.ma.getmaskarray(value)) if isinstance(value, MaskedColumn) else None
     if value.ndim != 1 and missing is not None and missing.any():
         raise ValueError(f"argument {name!r} is a column of arrays of which some items are missing: pass its numbers, "
                          f"{name}.filled(nan)")
-    return Column(np.asarray(np.ma.getdata(value)), missing)
+    return GapColumn(np.asarray(np.ma.getdata(value)), missing)
 
 
 def _wrapped(array: Any, missing: Mask | None, name: str | None) -> Any:

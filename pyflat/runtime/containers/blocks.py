@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflat.frontend.callables import Callee
 from pyflat.ir.shape import Path, make_record, record_of
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.content import content_hash
 from pyflat.runtime.faults import Part
 from pyflat.runtime.pickling import arrive, dumps
@@ -29,7 +29,7 @@ class BlockCall:
         self.parts = original, settings, args, kwargs, places
 
     @classmethod
-    def of(cls, call: Call, places: Sequence[Path]) -> BlockCall:
+    def of(cls, call: LibraryCall, places: Sequence[Path]) -> BlockCall:
         """The call, with the options that are in force."""
         given = {field.name: getattr(call.options, field.name) for field in fields(call.options)}
         given["parallel"] = bool(given["parallel"])
@@ -38,12 +38,12 @@ class BlockCall:
         return cls(_original(call.caller.callee), settings, left.args, left.kwargs, tuple(places))
 
     @functools.cached_property
-    def _call(self) -> Call:
+    def _call(self) -> LibraryCall:
         from pyflat.runtime.registry import cached
 
         original, settings, args, kwargs, _ = self.parts
         twin = cached(original, settings)
-        return Call(twin._caller, args, kwargs, twin.options, twin, None, None, ())
+        return LibraryCall(twin._caller, args, kwargs, twin.options, twin, None, None, ())
 
     @property
     def caller(self) -> Calls:
@@ -54,7 +54,7 @@ class BlockCall:
 
     @functools.cached_property
     def _data(self) -> bytes:
-        return dumps(_Parts(self), f"the call of {self._call.caller.parameters.name}")
+        return dumps(_BlockParts(self), f"the call of {self._call.caller.parameters.name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return arrive, (self._data,)
@@ -64,7 +64,7 @@ class BlockCall:
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _BlockParts:
     """What of a `BlockCall` is in its bytes."""
 
     call: BlockCall

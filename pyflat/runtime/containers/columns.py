@@ -16,8 +16,8 @@ import numpy as np
 
 from pyflat.ir.shape import Path, make_record, record_of
 from pyflat.runtime.arrays import BLANK, Array
-from pyflat.runtime.containers import Call
-from pyflat.runtime.containers.gaps import Column, Mask, merged, run_originals
+from pyflat.runtime.containers import LibraryCall
+from pyflat.runtime.containers.gaps import GapColumn, Mask, merged, run_originals
 from pyflat.runtime.faults import Faults, LaneError, Part
 from pyflat.runtime.labels import Codes
 
@@ -30,7 +30,7 @@ _objects: weakref.WeakSet[Calls] = weakref.WeakSet()
 """Functions that have given labels or None: their calls ask for codes and masks at once."""
 
 
-def run(call: Call, columns: Mapping[Path, Column], wrap: Wrap) -> Any:
+def run(call: LibraryCall, columns: Mapping[Path, GapColumn], wrap: Wrap) -> Any:
     """The result of a call with these columns, whose arrays of results `wrap` makes objects of. ValueError where
     columns, or arrays beside them, differ in length."""
     count = _length(call, columns)
@@ -58,7 +58,7 @@ def run(call: Call, columns: Mapping[Path, Column], wrap: Wrap) -> Any:
     return _finished(call, (merged(found, count, gaps), *faults), None, wrap)
 
 
-def _require_lanes(call: Call, columns: Mapping[Path, Column]) -> None:
+def _require_lanes(call: LibraryCall, columns: Mapping[Path, GapColumn]) -> None:
     """TypeError where a column with gaps is an array of a kernel: it would be an array without these elements."""
     arrays = call.caller.kernels.roles(call.options)
     for path, column in columns.items():
@@ -67,7 +67,7 @@ def _require_lanes(call: Call, columns: Mapping[Path, Column]) -> None:
                             f"whole array: fill or leave them out first, as by {name}.fillna(0) or {name}.dropna()")
 
 
-def _finished(call: Call, computed: tuple[Any, ...], missing: Mask | None, wrap: Wrap) -> Any:
+def _finished(call: LibraryCall, computed: tuple[Any, ...], missing: Mask | None, wrap: Wrap) -> Any:
     """The results as objects of the library."""
     errors = call.options.errors
     found, *rest = computed
@@ -78,7 +78,7 @@ def _finished(call: Call, computed: tuple[Any, ...], missing: Mask | None, wrap:
     return (result, faults) if errors == "mask" else result
 
 
-def _computed(call: Call, given: Mapping[Path, Any], part: Part | None) -> tuple[Any, ...]:
+def _computed(call: LibraryCall, given: Mapping[Path, Any], part: Part | None) -> tuple[Any, ...]:
     """The result with labels as `Codes`, and None masked, and the faults where they are kept. Whether there are labels
     is known from the first result: numbers are left to the plan of the twin."""
     wanted = {"results": "codes" if call.options.results == "labels" else call.options.results,
@@ -124,7 +124,7 @@ def named(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield from named(item, f"{name}.{label}" if name else label)
 
 
-def _length(call: Call, columns: Mapping[Path, Column]) -> int:
+def _length(call: LibraryCall, columns: Mapping[Path, GapColumn]) -> int:
     """The lanes of all columns. Of arrays beside them those of one lane are taken as numbers."""
     lengths = {call.name(path): len(column.values) for path, column in columns.items()}
     count = next(iter(lengths.values()))
@@ -139,7 +139,7 @@ def _length(call: Call, columns: Mapping[Path, Column]) -> int:
     return count
 
 
-def _missing(columns: Mapping[Path, Column]) -> Mask | None:
+def _missing(columns: Mapping[Path, GapColumn]) -> Mask | None:
     found: Mask | None = None
     for column in columns.values():
         if column.missing is not None and column.has_gaps:

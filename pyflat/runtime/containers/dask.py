@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from pyflat.ir.shape import Path
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.containers.blocks import BlockCall, leaves, with_leaves
 from pyflat.runtime.faults import Part
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """The arrays or series of a call, lazily. TypeError and ValueError for what cannot be put off."""
     name = call.caller.parameters.name
     if call.out is not None:
@@ -34,7 +34,7 @@ def call(call: Call) -> Any:
 
 
 # --- arrays
-def _arrays(call: Call, given: Mapping[Path, Any]) -> Any:
+def _arrays(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
     import dask.array as da
     from dask.array.core import unify_chunks
     from dask.layers import ArraySliceDep
@@ -103,7 +103,7 @@ def _part(shape: tuple[float, ...], place: Sequence[slice]) -> Part | None:
 
 
 # --- series
-def _series(call: Call, given: Mapping[Path, Any]) -> Any:
+def _series(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
     import dask.dataframe as dd
 
     counts = {call.name(path): getattr(value, "npartitions", None) for path, value in given.items()}
@@ -147,7 +147,7 @@ class SeriesBlock:
         return self.call.__dask_tokenize__()
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """The partitions of a dask frame by the names of its columns."""
     import dask.dataframe as dd
 

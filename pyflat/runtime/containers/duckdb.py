@@ -9,13 +9,13 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from pyflat.runtime.containers import Call, tables
+from pyflat.runtime.containers import LibraryCall, tables
 from pyflat.targets import sql
 
 _FAULTS = {"raise": "error", "nan": "null", "unchecked": "unchecked"}
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """The function as an expression."""
     import duckdb
 
@@ -34,7 +34,7 @@ def call(call: Call) -> Any:
     return duckdb.SQLExpression(text)
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A relation of the results: "result" for one number."""
     columns = tables.chosen(call, table.columns)
     quoted = {name: '"' + column.replace('"', '""') + '"' for name, column in columns.items()}
@@ -43,7 +43,7 @@ def by_name(call: Call, table: Any) -> Any:
     return table.project(", ".join(f'{text} AS "{name.strip("[]") or "result"}"' for name, text in found.items()))
 
 
-def _expressions(call: Call, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, str]:
+def _expressions(call: LibraryCall, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, str]:
     errors = call.options.errors
     if errors == "mask":
         raise TypeError('errors="mask": a query has no Faults; pyflat.targets.sql.expressions(f, faults="mask") gives '

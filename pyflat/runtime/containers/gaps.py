@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pyflat.ir.shape import Fixed, Labels, Leaf, Path, make_record, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arrays import Array
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.faults import Failure, LaneError, Source, cause_of
 from pyflat.runtime.labels import Codes
 from pyflat.runtime.replay import fit
@@ -28,7 +28,7 @@ _KINDS = {"b": BOOL, "i": INT, "f": FLOAT}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class GapColumn:
     """One argument: its values, and the lanes that have none (None: all have one)."""
 
     values: Array
@@ -66,7 +66,7 @@ class Gaps:
         return error
 
 
-def run_originals(call: Call, columns: Mapping[Path, Column], missing: Mask) -> Gaps:
+def run_originals(call: LibraryCall, columns: Mapping[Path, GapColumn], missing: Mask) -> Gaps:
     """Run these lanes in order. Where a failure is raised, it is the last lane."""
     named = ", ".join(repr(call.name(path)) for path, column in columns.items() if column.has_gaps)
     gaps = Gaps([], [], [], named, call.options.none)
@@ -85,7 +85,7 @@ def run_originals(call: Call, columns: Mapping[Path, Column], missing: Mask) -> 
     return gaps
 
 
-def _source(call: Call) -> Source:
+def _source(call: LibraryCall) -> Source:
     """How a lane runs; its row is the arguments by name."""
     function, signature = call.caller.callee.original, call.caller.parameters.signature
 
@@ -96,7 +96,7 @@ def _source(call: Call) -> Source:
     return Source(run, lambda row: dict(row[0]), lambda row: ", ".join(f"{k}={v!r}" for k, v in row[0].items()))
 
 
-def _arguments(call: Call, columns: Mapping[Path, Column], count: int) -> Callable[[int], dict[str, Any]]:
+def _arguments(call: LibraryCall, columns: Mapping[Path, GapColumn], count: int) -> Callable[[int], dict[str, Any]]:
     """A function from a lane to the arguments of the original, by name."""
     arrays = {path: array.reshape(-1) for path, array in call.arrays().items()}
     numbers = {path: value.item() for path, value in call.passed().items()

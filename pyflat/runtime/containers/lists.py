@@ -10,10 +10,10 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.ir.shape import Path
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """The result for arrays of these numbers."""
     given = {path: _array(call, path, value) for path, value in call.arguments().items()}
     try:
@@ -32,7 +32,7 @@ def plain(value: list[Any]) -> Any:
         return value
 
 
-def _is_used_as_a_list(call: Call) -> bool:
+def _is_used_as_a_list(call: LibraryCall) -> bool:
     """Whether the function takes these lists as they are."""
     names = {str(path[0]) if isinstance(path[0], str) else call.name(path[:1]) for path in call.places}
     options = replace(call.options, static=(*call.options.static, *names))
@@ -44,7 +44,7 @@ def _is_used_as_a_list(call: Call) -> bool:
     return True
 
 
-def _array(call: Call, path: Path, value: list[Any]) -> Any:
+def _array(call: LibraryCall, path: Path, value: list[Any]) -> Any:
     """The numbers as an array. TypeError where the parameter is for a list, or lists inside have several lengths."""
     first, *_ = call.name(path).replace("[", ".").split(".")
     parameter = call.caller.parameters.signature.parameters.get(first)
@@ -65,7 +65,7 @@ def _is_for_sequences(note: str) -> bool:
     return head in words
 
 
-def _refused(call: Call, path: Path, why: str) -> TypeError:
+def _refused(call: LibraryCall, path: Path, why: str) -> TypeError:
     name = call.name(path)
     return TypeError(f"argument {name!r} is a list of numbers, {why}: pass np.asarray(x) for one lane per item, a "
                      f"tuple for one value per lane, or static={name!r} for a constant list")

@@ -22,7 +22,7 @@ from pyflat.ir.shape import Fixed, Labels, Maybe, Path, Ragged, Record, Shape, T
 from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.compiled import Built, flatten
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.faults import Faults, Part
 from pyflat.targets import xp as target
 from pyflat.targets.target import Request
@@ -35,7 +35,7 @@ MAX_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Code:
+class _TwinCode:
     """The code for some kinds, and the twin that was made of the same function at the same time."""
 
     built: Built
@@ -43,10 +43,10 @@ class _Code:
     run: Callable[..., tuple[Any, ...]]
 
 
-_codes: weakref.WeakKeyDictionary[Calls, dict[Any, _Code]] = weakref.WeakKeyDictionary()
+_codes: weakref.WeakKeyDictionary[Calls, dict[Any, _TwinCode]] = weakref.WeakKeyDictionary()
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """Arrays of the namespace, in the structure of the result."""
     given = call.arguments()
     xp, dtype = _namespace(call, given), _dtype(call, given)
@@ -70,12 +70,12 @@ def call(call: Call) -> Any:
     return (result, faults) if errors == "mask" else result
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """There are no tables of such arrays but dicts."""
     raise TypeError(f"by_name takes a table of named columns, not a {type(table).__name__}")
 
 
-def _within_a_trace(call: Call, classified: ClassifiedCall, xp: Any, dtype: str, lanes: Sequence[Any]) -> Any:
+def _within_a_trace(call: LibraryCall, classified: ClassifiedCall, xp: Any, dtype: str, lanes: Sequence[Any]) -> Any:
     """The result where arrays have no numbers yet: nan in lanes in which Python raises, or the mask beside it."""
     if call.options.errors == "mask":
         code = _code(call, classified, xp, "mask", dtype)
@@ -97,7 +97,7 @@ def _as_array(value: Any, xp: Any) -> Any:
     return xp.asarray(np.asarray(value)) if isinstance(value, np.ndarray | np.generic) else value
 
 
-def _run(code: _Code, xp: Any, lanes: Sequence[Any]) -> list[Any]:
+def _run(code: _TwinCode, xp: Any, lanes: Sequence[Any]) -> list[Any]:
     """The results, also those that are the same in all lanes, as arrays of the shape of all lanes."""
     shape = np.broadcast_shapes(*[getattr(lane, "shape", ()) for lane in lanes])
     with np.errstate(all="ignore"):  # both arms of a branch are computed
@@ -105,7 +105,7 @@ def _run(code: _Code, xp: Any, lanes: Sequence[Any]) -> list[Any]:
     return [value if value.shape == shape else xp.broadcast_to(value, shape) for value in values]
 
 
-def _namespace(call: Call, given: Mapping[Path, Any]) -> Any:
+def _namespace(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
     """The one namespace of the arrays. TypeError where there are several."""
     found = {path: _namespace_of(value) for path, value in given.items()}
     (first, xp), *rest = found.items()
@@ -125,7 +125,7 @@ def _namespace_of(value: Any) -> Any:
     return sys.modules[root] if root in ("torch", "cupy") else value.__array_namespace__()
 
 
-def _dtype(call: Call, given: Mapping[Path, Any]) -> str:
+def _dtype(call: LibraryCall, given: Mapping[Path, Any]) -> str:
     """The format of float lanes. Where JAX has no float64 they are float32."""
     if call.options.dtype == "input":
         floats = [str(value.dtype) for value in given.values() if "float" in str(value.dtype)]
@@ -136,7 +136,7 @@ def _dtype(call: Call, given: Mapping[Path, Any]) -> str:
     return call.options.dtype
 
 
-def _stand_in(call: Call, path: Path, value: Any) -> Array:
+def _stand_in(call: LibraryCall, path: Path, value: Any) -> Array:
     """A NumPy array of one lane of the same kind. TypeError for what no lane holds."""
     name = str(value.dtype).rpartition(".")[2]
     for start, kind in (("float", "f8"), ("bfloat", "f8"), ("int", "i8"), ("uint", "i8"), ("bool", "?")):
@@ -146,12 +146,12 @@ def _stand_in(call: Call, path: Path, value: Any) -> Array:
                     f"bool, int and float")
 
 
-def _classified(call: Call, stand_ins: Mapping[Path, Any]) -> ClassifiedCall:
+def _classified(call: LibraryCall, stand_ins: Mapping[Path, Any]) -> ClassifiedCall:
     made = call.with_arguments(stand_ins)
     return call.caller.classified(made.args, made.kwargs, call.options)
 
 
-def _code(call: Call, classified: ClassifiedCall, xp: Any, faults: str, dtype: str) -> _Code:
+def _code(call: LibraryCall, classified: ClassifiedCall, xp: Any, faults: str, dtype: str) -> _TwinCode:
     """The code for these kinds, made again where the function or what it reads has changed."""
     caller, shapes = call.caller, classified.arguments
     built = caller.compilations.get(caller.callee.function, shapes, call.options.settled(classified.floats).as_built)
@@ -166,7 +166,7 @@ def _code(call: Call, classified: ClassifiedCall, xp: Any, faults: str, dtype: s
     return found
 
 
-def _made(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, faults: str, dtype: str) -> _Code:
+def _made(call: LibraryCall, shapes: Mapping[str, Shape], built: Built, xp: Any, faults: str, dtype: str) -> _TwinCode:
     """Straight code; for JAX also code with loops whose trips differ by lane."""
     try:
         flat = _flat(call, shapes, faults)
@@ -177,11 +177,11 @@ def _made(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, faults
         if made is None:
             raise
         return made
-    return _Code(built, flat.result, _compiled(flat, xp, faults, dtype))
+    return _TwinCode(built, flat.result, _compiled(flat, xp, faults, dtype))
 
 
-def _with_loops(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, faults: str, dtype: str
-                ) -> _Code | None:
+def _with_loops(call: LibraryCall, shapes: Mapping[str, Shape], built: Built, xp: Any, faults: str, dtype: str
+                ) -> _TwinCode | None:
     """The code of a function in which loops stay loops; None where there is none of these."""
     import jax
 
@@ -195,7 +195,7 @@ def _with_loops(call: Call, shapes: Mapping[str, Shape], built: Built, xp: Any, 
     _require_numbers(call.caller.parameters.name, done.spec.result)
     fused = Request(done.flat, done.spec, shapes, max_trips=options.max_trips).fused()
     run = jax.jit(looped(fused, xp, dtype, extra(), options.max_trips, faults))
-    return _Code(built, done.spec.result, run)
+    return _TwinCode(built, done.spec.result, run)
 
 
 def _require_numbers(name: str, result: Shape) -> None:
@@ -207,7 +207,7 @@ def _require_numbers(name: str, result: Shape) -> None:
                      f"than NumPy's hold numbers", help="return their parts")
 
 
-def _flat(call: Call, shapes: Mapping[str, Shape], faults: str) -> FlatFunction:
+def _flat(call: LibraryCall, shapes: Mapping[str, Shape], faults: str) -> FlatFunction:
     """The flat form of the function. FlattenError for results that other arrays have no lanes for."""
     parameters = call.caller.parameters
     fixed = {name: shape.value for name, shape in shapes.items() if isinstance(shape, Fixed)}
@@ -263,7 +263,7 @@ def _numpy(array: Any) -> Array:
         return np.from_dlpack(array)
 
 
-def _settled(call: Call, given: Mapping[Path, Any], values: Sequence[Any], mask: Array, xp: Any
+def _settled(call: LibraryCall, given: Mapping[Path, Any], values: Sequence[Any], mask: Array, xp: Any
              ) -> tuple[list[Any], Faults]:
     """The results with the values of suspect lanes, which a call with NumPy's arrays computes: it raises as ever."""
     part = Part.selected(mask)

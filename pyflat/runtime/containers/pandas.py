@@ -17,16 +17,16 @@ from pandas.api.types import is_object_dtype
 
 from pyflat.ir.shape import Path
 from pyflat.runtime.arrays import Array
-from pyflat.runtime.containers import Call, tables
+from pyflat.runtime.containers import LibraryCall, tables
 from pyflat.runtime.containers.columns import named, run
-from pyflat.runtime.containers.gaps import Column, Mask
+from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 
 _MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray,
            "b": pd.arrays.BooleanArray}
 
 
-def call(call: Call, *, skip_na: bool = False) -> Any:
+def call(call: LibraryCall, *, skip_na: bool = False) -> Any:
     """Series in, Series out; without a Series an Index, else an extension array. Where a value is missing the original
     runs, or with `skip_na` nothing does."""
     given = call.arguments()
@@ -54,7 +54,7 @@ def plain(value: Any) -> Any:
     return value if column is None or column.has_gaps else column.values
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A Series for one number, a frame for several results."""
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"by_name takes a table of named columns, not a {type(table).__name__}")
@@ -73,7 +73,7 @@ def _frame(found: Any, index: Any) -> Any:
     return one.rename(None) if isinstance(one, pd.Series) else pd.Series(one, index=index)
 
 
-def _like(call: Call, given: Mapping[Path, Any]) -> Any:
+def _like(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
     """The first Series, which gives the index; else the first Index, or the first array. ValueError where Series have
     other indexes."""
     series = {path: value for path, value in given.items() if isinstance(value, pd.Series)}
@@ -102,21 +102,21 @@ def _is_nullable(dtype: Any) -> bool:
         dtype, pd.api.extensions.ExtensionDtype) and dtype.na_value is pd.NA
 
 
-def _column(value: Any, count: int) -> Column:
+def _column(value: Any, count: int) -> GapColumn:
     """The values of a Series, an Index or an array, and where there are none."""
     if value is pd.NA:
-        return Column(np.zeros(count), np.ones(count, np.bool_), np.full(count, pd.NA, object))
+        return GapColumn(np.zeros(count), np.ones(count, np.bool_), np.full(count, pd.NA, object))
     dtype = value.dtype
     if isinstance(dtype, np.dtype) and not is_object_dtype(dtype):
-        return Column(np.asarray(value))
+        return GapColumn(np.asarray(value))
     missing = np.asarray(pd.isna(value))
     numbers = getattr(dtype, "numpy_dtype", None)
     gaps = bool(missing.any())
     if numbers is not None and numbers.kind in "biuf":
         objects = np.asarray(value.astype(object)) if gaps else None
-        return Column(value.to_numpy(numbers, na_value=numbers.type(0)), missing, objects)
+        return GapColumn(value.to_numpy(numbers, na_value=numbers.type(0)), missing, objects)
     values = np.asarray(value.astype(object) if hasattr(value, "astype") else value)
-    return Column(_of_objects(values, missing), missing if gaps else None, values)
+    return GapColumn(_of_objects(values, missing), missing if gaps else None, values)
 
 
 _INFERRED = {"integer": np.int64, "floating": np.float64, "boolean": np.bool_, "empty": np.float64}

@@ -24,7 +24,7 @@ from pandas.api.types import is_object_dtype, is_string_dtype
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import unwrap
 from pyflat.ir.shape import make_record, record_of
-from pyflat.runtime.containers import Call, pandas
+from pyflat.runtime.containers import LibraryCall, pandas
 from pyflat.runtime.decorator import twin
 
 _SCALARS = {"float64": "np.float64", "int64": "np.int64"}
@@ -44,7 +44,7 @@ def map(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
     given = data
     if isinstance(data.dtype, np.dtype) and data.dtype.kind == "f":
         given = pd.Series(pd.arrays.FloatingArray(data.to_numpy(np.float64), data.isna().to_numpy()), data.index)
-    call = Call(made._caller, (given, *args), dict(kwargs), made.options, made, None, None, ((0,),))
+    call = LibraryCall(made._caller, (given, *args), dict(kwargs), made.options, made, None, None, ((0,),))
     found = _filled(pandas.call(call, skip_na=True), data.index, data.name)
     numbers = None if given is data else found.to_numpy(np.float64, na_value=np.nan)
     return found if numbers is None else pd.Series(numbers, data.index, name=data.name)

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import named, run
-from pyflat.runtime.containers.gaps import Column, Mask
+from pyflat.runtime.containers import LibraryCall, tables
+from pyflat.runtime.containers.columns import run
+from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 from pyflat.targets import polars as target
 
 _FAULTS = {"raise": "mask", "nan": "null", "unchecked": "unchecked"}
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """Series in, Series out; with an expression among the arguments an expression."""
     given = call.arguments()
     for path, value in given.items():
@@ -41,7 +41,7 @@ def plain(value: Any) -> Any:
     return value if column is None or column.has_gaps else column.values
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A Series for one number, a frame for several results; of a LazyFrame a LazyFrame."""
     if isinstance(table, pl.LazyFrame):
         columns = tables.chosen(call, table.collect_schema().names())
@@ -50,27 +50,22 @@ def by_name(call: Call, table: Any) -> Any:
         return table.select(found).unnest(pl.selectors.struct()) if pl.Struct in names.dtypes() else table.select(found)
     if not isinstance(table, pl.DataFrame):
         raise TypeError(f"by_name takes a table of named columns, not a polars.{type(table).__name__}")
-    columns = tables.chosen(call, table.columns)
-    found = tables.run(call, {name: table[column] for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else pl.DataFrame(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, table.columns, table.__getitem__, pl.DataFrame)
 
 
-def _column(value: Any) -> Column:
+def _column(value: Any) -> GapColumn:
     """The values of a Series, and where it has none."""
     missing = value.is_null().to_numpy() if value.null_count() else None
     if value.dtype.is_float() or value.dtype.is_integer() or value.dtype == pl.Boolean:
         blank = False if value.dtype == pl.Boolean else 0
-        return Column((value if missing is None else value.fill_null(blank)).to_numpy(), missing)
+        return GapColumn((value if missing is None else value.fill_null(blank)).to_numpy(), missing)
     if isinstance(value.dtype, pl.String | pl.Categorical | pl.Enum):
         items = np.empty(len(value), object)
         items[:] = value.cast(pl.String).to_list()
-        return Column(items, missing)
+        return GapColumn(items, missing)
     if value.dtype == pl.Null:
-        return Column(np.zeros(len(value)), np.ones(len(value), np.bool_))
-    return Column(value.to_numpy(), missing)
+        return GapColumn(np.zeros(len(value)), np.ones(len(value), np.bool_))
+    return GapColumn(value.to_numpy(), missing)
 
 
 def _series(array: Any, missing: Mask | None, name: str) -> Any:
@@ -84,7 +79,7 @@ def _series(array: Any, missing: Mask | None, name: str) -> Any:
     return made.set(pl.Series(missing), None) if has_gaps else made
 
 
-def _expression(call: Call) -> Any:
+def _expression(call: LibraryCall) -> Any:
     """The function as an expression, with the other arguments as constants."""
     errors = call.options.errors
     if errors == "mask":
@@ -103,7 +98,7 @@ def _expression(call: Call) -> Any:
     return made if name is None else made.alias(name)
 
 
-def _checked(call: Call, found: dict[str, pl.Expr], columns: dict[str, pl.Expr]) -> dict[str, pl.Expr]:
+def _checked(call: LibraryCall, found: dict[str, pl.Expr], columns: dict[str, pl.Expr]) -> dict[str, pl.Expr]:
     """The results, for which the rows that may fail are run by the twin: it raises what Python raises."""
     suspect = found.pop("suspect")
     names = [f"p{k}" for k in range(len(columns))]

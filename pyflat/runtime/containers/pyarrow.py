@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import named, run
-from pyflat.runtime.containers.gaps import Column, Mask
+from pyflat.runtime.containers import LibraryCall, tables
+from pyflat.runtime.containers.columns import run
+from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """Arrays in, an array out; a chunked one, in the chunks of the first, where one of them is chunked."""
     given = call.arguments()
     for path, value in given.items():
@@ -39,19 +39,14 @@ def plain(value: Any) -> Any:
     return value if column is None or column.has_gaps else column.values
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """An array for one number, a table for several results."""
     if not isinstance(table, pa.Table | pa.RecordBatch):
         raise TypeError(f"by_name takes a table of named columns, not a pyarrow.{type(table).__name__}")
-    columns = tables.chosen(call, table.schema.names)
-    found = tables.run(call, {name: table.column(column) for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else pa.table(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, table.schema.names, table.column, pa.table)
 
 
-def _column(value: Any) -> Column:
+def _column(value: Any) -> GapColumn:
     """The values of an array, and where it has none."""
     whole = value.combine_chunks() if isinstance(value, pa.ChunkedArray) else value
     if isinstance(whole, pa.ChunkedArray):  # of several types of chunks, or of none
@@ -61,15 +56,15 @@ def _column(value: Any) -> Column:
     missing = whole.is_null().to_numpy(zero_copy_only=False) if whole.null_count else None
     kind = whole.type
     if pa.types.is_null(kind):
-        return Column(np.zeros(len(whole)), missing)
+        return GapColumn(np.zeros(len(whole)), missing)
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
         filled = whole if missing is None else pc.fill_null(whole, pa.scalar(0, pa.int8()).cast(kind))
-        return Column(filled.to_numpy(zero_copy_only=False), missing)
+        return GapColumn(filled.to_numpy(zero_copy_only=False), missing)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         items = np.empty(len(whole), object)
         items[:] = whole.to_pylist()
-        return Column(items, missing)
-    return Column(whole.to_numpy(zero_copy_only=False), missing)
+        return GapColumn(items, missing)
+    return GapColumn(whole.to_numpy(zero_copy_only=False), missing)
 
 
 def _wrapped(array: Any, missing: Mask | None, chunked: Any) -> Any:

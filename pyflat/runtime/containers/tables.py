@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.containers.columns import named
 from pyflat.runtime.settings import where_options_go
 
 
-def chosen(call: Call, known: Sequence[Hashable]) -> dict[str, Any]:
+def chosen(call: LibraryCall, known: Sequence[Hashable]) -> dict[str, Any]:
     """The column of each parameter that takes one: the one that a keyword names, or the one of its name. Keywords that
     are no strings are arguments themselves, and stay. TypeError for what no parameter takes or no column gives."""
     parameters = call.caller.parameters
@@ -44,7 +44,7 @@ def _columns(known: Sequence[Hashable]) -> str:
     return f"the columns are {shown}{', ...' if len(known) > 20 else ''}" if known else "there are no columns"
 
 
-def run(call: Call, columns: Mapping[str, Any]) -> Any:
+def run(call: LibraryCall, columns: Mapping[str, Any]) -> Any:
     """The result with these columns, by the names of the parameters."""
     given = {**call.kwargs, **columns}
     parameters = call.caller.parameters
@@ -55,7 +55,7 @@ def run(call: Call, columns: Mapping[str, Any]) -> Any:
     return call.caller(args, given, call.options)
 
 
-def numbers(call: Call, expression: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def numbers(call: LibraryCall, expression: type) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arguments of a call among expressions of a database: expressions and numbers, and other constants. TypeError
     for arrays."""
     bound = call.caller.parameters.bind(call.args, call.kwargs)
@@ -70,7 +70,7 @@ def numbers(call: Call, expression: type) -> tuple[dict[str, Any], dict[str, Any
     return columns, constants
 
 
-def with_defaults(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(call: LibraryCall, given: Mapping[str, Any]) -> dict[str, Any]:
     """These arguments, and defaults that are numbers."""
     parameters = call.caller.parameters
     left_out = {name: p.default for name, p in parameters.signature.parameters.items()
@@ -78,21 +78,23 @@ def with_defaults(call: Call, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**left_out, **given}
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A dict of arrays, or a structured array: a dict, or a structured array, of the results; an array for one."""
     if isinstance(table, Mapping):
-        columns = chosen(call, list(table))
-    elif isinstance(table, np.ndarray | np.void) and table.dtype.names:
-        columns = chosen(call, list(table.dtype.names))
-    else:
-        raise TypeError(f"by_name takes a table of named columns (a frame, a Dataset, a dict, a structured array), "
-                        f"not a {type(table).__name__}")
-    found = run(call, {name: table[column] for name, column in columns.items()})
+        return result(call, list(table), table.__getitem__, dict)
+    if isinstance(table, np.ndarray | np.void) and table.dtype.names:
+        return result(call, list(table.dtype.names), table.__getitem__, _structured)
+    raise TypeError(f"by_name takes a table of named columns (a frame, a Dataset, a dict, a structured array), "
+                    f"not a {type(table).__name__}")
+
+
+def result(call: LibraryCall, known: Sequence[Hashable], column: Callable[[Any], Any], table: Callable[[Any], Any]
+           ) -> Any:
+    """The result with columns of those that are known: itself for one number, what `table` makes of several results."""
+    found = run(call, {name: column(wanted) for name, wanted in chosen(call, known).items()})
     value, *faults = found if call.options.errors == "mask" else (found,)
     parts = dict(named(value))
-    made: Any = value if "" in parts else parts
-    if "" not in parts and not isinstance(table, Mapping):
-        made = _structured(parts)
+    made = value if "" in parts else table(parts)
     return (made, *faults) if faults else made
 
 

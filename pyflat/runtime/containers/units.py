@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflat.runtime.containers import Call
+from pyflat.runtime.containers import LibraryCall
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """The result for the numbers of the quantities."""
     given = call.arguments()
     if all(map(_is_dimensionless, given.values())):
@@ -22,7 +22,7 @@ def call(call: Call) -> Any:
                     f"\n\n{_wrapper(call)}")
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A quantity is no table."""
     raise TypeError(f"by_name takes a table of named columns, not a {_library(table)} quantity")
 
@@ -48,7 +48,7 @@ def _unit(value: Any) -> str:
     return str(value.units if _library(value) == "pint" else value.unit)
 
 
-def _wrapper(call: Call) -> str:
+def _wrapper(call: LibraryCall) -> str:
     """A function of two lines that takes quantities."""
     original = call.caller.callee.function.__name__
     name = original if original.isidentifier() else "function"

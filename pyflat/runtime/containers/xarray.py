@@ -13,11 +13,10 @@ import numpy as np
 import xarray as xr
 
 from pyflat.ir.shape import Path, make_record, record_of
-from pyflat.runtime.containers import Call, tables
-from pyflat.runtime.containers.columns import named
+from pyflat.runtime.containers import LibraryCall, tables
 
 
-def call(call: Call) -> Any:
+def call(call: LibraryCall) -> Any:
     """DataArrays (or Variables) of the results."""
     given = call.arguments()
     for path, value in given.items():
@@ -43,16 +42,11 @@ def call(call: Call) -> Any:
     return (result, *faults) if faults else result
 
 
-def by_name(call: Call, table: Any) -> Any:
+def by_name(call: LibraryCall, table: Any) -> Any:
     """A DataArray for one number, a Dataset for several results."""
     if not isinstance(table, xr.Dataset):
         raise TypeError(f"by_name takes a table of named variables, not an xarray.{type(table).__name__}")
-    columns = tables.chosen(call, list(table.variables))
-    found = tables.run(call, {name: table[column] for name, column in columns.items()})
-    value, *faults = found if call.options.errors == "mask" else (found,)
-    parts = dict(named(value))
-    made: Any = value if "" in parts else xr.Dataset(parts)
-    return (made, *faults) if faults else made
+    return tables.result(call, list(table.variables), table.__getitem__, xr.Dataset)
 
 
 def over_dimensions(
@@ -79,7 +73,7 @@ def over_dimensions(
                          f"xr.align({shown})") from error
 
 
-def _check(call: Call, data: dict[Path, Any]) -> None:
+def _check(call: LibraryCall, data: dict[Path, Any]) -> None:
     """ValueError for an array beside DataArrays that has not all their dimensions: which ones it has is not known."""
     shape = np.broadcast_shapes(*[array.shape for array in data.values()])
     for path, value in call.arrays().items():

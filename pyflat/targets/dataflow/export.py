@@ -40,7 +40,7 @@ def output_type(port: Port) -> str:
 
 def to_mlir(graph: Graph) -> str:
     """One operation a line; operands may be defined further down, as in every graph region."""
-    names = _Names()
+    names = _OutputNames()
     assert graph.done is not None
     start = graph.nodes[0]
     heads = [f"{names.of(node.out())}: {output_type(node.out())}" for node in (*graph.arguments, start)]
@@ -54,7 +54,7 @@ def to_mlir(graph: Graph) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _operation(node: Node, names: _Names) -> str:
+def _operation(node: Node, names: _OutputNames) -> str:
     outs = ", ".join(names.of(node.out(index)) for index in range(len(node.outputs)))
     ports = [_source_of(node, index) for index in range(len(node.inputs))]
     operands = ", ".join(map(names.of, ports))
@@ -103,7 +103,7 @@ def _plain(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-class _Names:
+class _OutputNames:
     """%names of outputs: the node's name, and the port's where there are several."""
 
     def __init__(self) -> None:

@@ -28,13 +28,13 @@ from pyflat.targets.dataflow.graph import Graph, LoopPorts, Port
 from pyflat.targets.dataflow.needed import Needed, header_reads, list_end
 from pyflat.targets.dataflow.states import (
     CORRECTED,
-    Arm,
+    ArmState,
     Leaving,
     Outermost,
+    RegionState,
     Repeated,
     Rules,
-    Split,
-    State,
+    ValueSplit,
     WhileBody,
     hint_of,
 )
@@ -51,7 +51,7 @@ def lower(fn: Function, rules: Rules = CORRECTED) -> Graph:
         node = graph.add("source", hint=hint_of(param), value=number, type=str(param.kind))
         graph.arguments.append(node)
         state.define(param, node.out())
-    lowering = _Lowering(graph, Needed(fn), rules)
+    lowering = _GraphLowering(graph, Needed(fn), rules)
     lowering.lower_list(state, fn.body)
     for number, value in enumerate(list_end(fn.body).values):
         hint = "result" if len(fn.result_kinds) == 1 else f"result{number}"
@@ -60,7 +60,7 @@ def lower(fn: Function, rules: Rules = CORRECTED) -> Graph:
     return graph
 
 
-class _Lowering:
+class _GraphLowering:
     def __init__(self, graph: Graph, needed: Needed, rules: Rules):
         self.graph = graph
         self.needed = needed
@@ -68,7 +68,7 @@ class _Lowering:
 
     # --- lists
 
-    def lower_list(self, state: State, items: list[Item]) -> None:
+    def lower_list(self, state: RegionState, items: list[Item]) -> None:
         """The operations and nodes of a list, in order; the caller reads what its end carries."""
         for item in items:
             match item:
@@ -82,7 +82,7 @@ class _Lowering:
                 case Loop():
                     self.lower_loop(state, item)
 
-    def lower_op(self, state: State, op: Op) -> None:
+    def lower_op(self, state: RegionState, op: Op) -> None:
         sources = state.read_all(op.args)
         match op.opcode:
             case "fault":
@@ -104,10 +104,10 @@ class _Lowering:
 
     # --- if
 
-    def lower_if(self, state: State, node: If) -> None:
+    def lower_if(self, state: RegionState, node: If) -> None:
         cond = state.read(node.cond)
-        split = Split(state, cond)
-        then, orelse = (Arm(state, split, taken, self.rules) for taken in (True, False))
+        split = ValueSplit(state, cond)
+        then, orelse = (ArmState(state, split, taken, self.rules) for taken in (True, False))
         self.lower_list(then, node.then)
         self.lower_list(orelse, node.orelse)
         ends = list_end(node.then).values, list_end(node.orelse).values
@@ -116,16 +116,16 @@ class _Lowering:
                 self.merge(state, cond, result, then.read_yielded(ends[0][index]), orelse.read_yielded(ends[1][index]))
         self.merge_done(state, cond, then, orelse)
 
-    def merge(self, state: State, cond: Port, result: Param, then: Port, orelse: Port) -> None:
+    def merge(self, state: RegionState, cond: Port, result: Param, then: Port, orelse: Port) -> None:
         state.define(result, state.add("mux", cond, orelse, then, hint=hint_of(result), type=str(result.kind)).out())
 
-    def merge_done(self, state: State, cond: Port, then: State, orelse: State) -> None:
+    def merge_done(self, state: RegionState, cond: Port, then: RegionState, orelse: RegionState) -> None:
         done = state.add("mux", cond, orelse.finish(), then.finish(), hint="done", type="none")
         state.dones.append(done.out())
 
     # --- loops
 
-    def lower_loop(self, state: State, loop: Loop) -> None:
+    def lower_loop(self, state: RegionState, loop: Loop) -> None:
         counted = self.needed.streams[loop]
         if counted is None:
             self.lower_while(state, loop)
@@ -134,7 +134,7 @@ class _Lowering:
         else:
             self.lower_guarded(state, loop, counted)
 
-    def lower_guarded(self, state: State, loop: Loop, counted: Counted) -> None:
+    def lower_guarded(self, state: RegionState, loop: Loop, counted: Counted) -> None:
         """A stream loop that may make no trip: `if lower < upper: loop, else: what leaves at once`."""
         parts = self.needed.loops[loop]
         compare = parts.go
@@ -142,8 +142,8 @@ class _Lowering:
         bounds = state.read_all((counted.lower, counted.upper))
         cond = state.graph.add(compare.opcode, *bounds, hint="any_trip", meaning=_meaning(compare), type="b",
                                loop=state.loop).out()
-        split = Split(state, cond)
-        then, orelse = (Arm(state, split, taken, self.rules) for taken in (True, False))
+        split = ValueSplit(state, cond)
+        then, orelse = (ArmState(state, split, taken, self.rules) for taken in (True, False))
         self.lower_stream(then, loop, counted)
         for param, init in zip(loop.params, loop.inits, strict=True):
             orelse.alias[param] = init
@@ -155,7 +155,7 @@ class _Lowering:
                 self.merge(state, cond, result, then.own[result], orelse.own[result])
         self.merge_done(state, cond, then, orelse)
 
-    def lower_stream(self, state: State, loop: Loop, counted: Counted) -> None:
+    def lower_stream(self, state: RegionState, loop: Loop, counted: Counted) -> None:
         parts = self.needed.loops[loop]
         hint = _counter_name(loop, parts, counted)
         name = self.graph.fresh(f"for_{hint}" if hint else "for")
@@ -185,19 +185,19 @@ class _Lowering:
         self.graph.loops.insert(place, LoopPorts(name, "for", raw, body.control, done))
         self.lower_exit(leaving, state, loop)
 
-    def lower_header(self, state: State, parts: LoopParts, items: list[Item], values: list[Value]) -> None:
+    def lower_header(self, state: RegionState, parts: LoopParts, items: list[Item], values: list[Value]) -> None:
         """What `items` and `values` read of the header of a stream loop."""
         for op in header_reads(parts, items, values):
             if op in self.needed:
                 self.lower_op(state, op)
 
-    def boundary(self, state: State, raw: Port, name: str) -> Split:
+    def boundary(self, state: RegionState, raw: Port, name: str) -> ValueSplit:
         """The boundary of a loop: what is defined in its parent state is split by the raw control."""
-        return Split(Outermost(self.graph, state.control, name), raw)
+        return ValueSplit(Outermost(self.graph, state.control, name), raw)
 
     def carry(
-        self, state: State, body: State, param: Param, loop: Loop, boundary: Split, raw: Port
-    ) -> Callable[[State], None]:
+        self, state: RegionState, body: RegionState, param: Param, loop: Loop, boundary: ValueSplit, raw: Port
+    ) -> Callable[[RegionState], None]:
         """A carried value of a stream loop: N + 1 tokens, split by the raw control. Gives what closes the loop."""
         place = loop.params.index(param)
         node = boundary.parent.add("carry", raw, state.read(loop.inits[place]), None, hint=hint_of(param),
@@ -207,8 +207,8 @@ class _Lowering:
         return lambda after: node.connect("b", after.read(self.needed.loops[loop].next[place]))
 
     def carry_token(
-        self, state: State, body: State, param: Param, loop: Loop, boundary: Split, raw: Port
-    ) -> Callable[[State], None]:
+        self, state: RegionState, body: RegionState, param: Param, loop: Loop, boundary: ValueSplit, raw: Port
+    ) -> Callable[[RegionState], None]:
         """A memory token: N tokens under the body's control; what the last iteration leaves goes out."""
         place = loop.params.index(param)
         control = body.again if isinstance(body, Repeated) else raw
@@ -216,7 +216,7 @@ class _Lowering:
         node = boundary.parent.add("carry", control, init, None, hint=hint_of(param), type="none")
         body.define(param, node.out())
 
-        def close(after: State) -> None:
+        def close(after: RegionState) -> None:
             last = after.read(self.needed.loops[loop].next[place])
             split = boundary.parent.add("cond_br", control, last, hint=f"{param.name}_token", type="none")
             node.connect("b", split.out("true"))
@@ -225,7 +225,7 @@ class _Lowering:
 
         return close
 
-    def lower_exit(self, leaving: State, state: State, loop: Loop) -> None:
+    def lower_exit(self, leaving: RegionState, state: RegionState, loop: Loop) -> None:
         """The results of a loop, which belong to `state`."""
         for result, value in zip(loop.results, self.needed.loops[loop].leave, strict=True):
             if result in self.needed:
@@ -233,7 +233,7 @@ class _Lowering:
         if leaving is not state:
             state.dones.append(leaving.finish())
 
-    def lower_while(self, state: State, loop: Loop) -> None:
+    def lower_while(self, state: RegionState, loop: Loop) -> None:
         parts = self.needed.loops[loop]
         name = self.graph.fresh("while")
         place = len(self.graph.loops)
@@ -251,7 +251,7 @@ class _Lowering:
         control = gate.out(0)
         if not self.rules.gate_while:
             control = before.add("invariant", after_cond, before.control, hint="control", type="none").out()
-        boundary = Split(before, raw)
+        boundary = ValueSplit(before, raw)
         body = WhileBody(before, boundary, control, after_cond, self.rules)
         self.lower_list(body, parts.rest)
         for param, next in zip(loop.params, parts.next, strict=True):
@@ -265,7 +265,7 @@ class _Lowering:
         self.lower_exit(leaving, state, loop)
         before.settle(raw)
 
-    def while_done(self, state: State, before: Repeated, raw: Port, after_cond: Port, body: State) -> Port:
+    def while_done(self, state: RegionState, before: Repeated, raw: Port, after_cond: Port, body: RegionState) -> Port:
         """The control token of the loop goes round with its iterations and leaves at the boundary."""
         if not self.rules.guard_trips:
             return before.add("cond_br", after_cond, body.finish(), hint="done", type="none").out("false")

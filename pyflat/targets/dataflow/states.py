@@ -44,7 +44,7 @@ def hint_of(value: Value) -> str:
     return "" if value.name.startswith("range ") else value.name
 
 
-class State(ABC):
+class RegionState(ABC):
     """A region while it is lowered.
 
     `own` holds what it defines, `adopted` what it took from outside, `alias` what another value stands for here.
@@ -104,15 +104,15 @@ class State(ABC):
         """The port through which a value from outside comes in."""
 
 
-class Outermost(State):
+class Outermost(RegionState):
     def adopt(self, value: Value) -> Port:
         raise KeyError(value)
 
 
-class Split:
+class ValueSplit:
     """One cond_br for each outer value that an arm reads; both arms share it."""
 
-    def __init__(self, parent: State, cond: Port):
+    def __init__(self, parent: RegionState, cond: Port):
         self.parent = parent
         self.cond = cond
         self.nodes: dict[Value | None, Node] = {}
@@ -127,10 +127,10 @@ class Split:
         return self.nodes[value].out("true" if taken else "false")
 
 
-class Arm(State):
+class ArmState(RegionState):
     """An arm of an `if`: what comes from outside is split by the condition."""
 
-    def __init__(self, parent: State, split: Split, taken: bool, rules: Rules):
+    def __init__(self, parent: RegionState, split: ValueSplit, taken: bool, rules: Rules):
         super().__init__(parent.graph, split.side(None, taken), parent.loop)
         self.parent = parent
         self.split = split
@@ -147,10 +147,10 @@ class Arm(State):
         return self.split.side(value, self.taken)
 
 
-class Repeated(State):
+class Repeated(RegionState):
     """A region in which an outer value is repeated by `invariant` under the control `again` (None: not yet known)."""
 
-    def __init__(self, parent: State, again: Port | None, loop: str):
+    def __init__(self, parent: RegionState, again: Port | None, loop: str):
         super().__init__(parent.graph, None, loop)
         self.parent = parent
         self.again = again
@@ -174,10 +174,10 @@ class Repeated(State):
         self.waiting.clear()
 
 
-class WhileBody(State):
+class WhileBody(RegionState):
     """The after-region: what the before-region has is split at the boundary, true comes in, false leaves."""
 
-    def __init__(self, before: Repeated, split: Split, control: Port, after_cond: Port, rules: Rules):
+    def __init__(self, before: Repeated, split: ValueSplit, control: Port, after_cond: Port, rules: Rules):
         super().__init__(before.graph, control, before.loop)
         self.before = before
         self.split = split
@@ -191,10 +191,10 @@ class WhileBody(State):
         return self.add("invariant", self.after_cond, outer, hint=hint_of(value), type=str(value.kind)).out()
 
 
-class Leaving(State):
+class Leaving(RegionState):
     """What runs once when a loop is left: boundary values by `boundary`, all others straight from around the loop."""
 
-    def __init__(self, parent: State, control: Port, boundary: Split | None):
+    def __init__(self, parent: RegionState, control: Port, boundary: ValueSplit | None):
         super().__init__(parent.graph, control, parent.loop)
         self.parent = parent
         self.boundary = boundary

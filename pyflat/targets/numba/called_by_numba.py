@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TYPES = "numba.core.types"
 
 
-class Loop(Protocol):
+class TypedLoop(Protocol):
     """The loop for some kinds: `pyflat.runtime.loop_addresses.LoopOfTwin`."""
 
     @property
@@ -37,14 +37,14 @@ class Loop(Protocol):
     def single(self) -> bool: ...
 
 
-class Loops(Protocol):
+class TypedLoops(Protocol):
     """The loops of one twin."""
 
     @property
     def name(self) -> str: ...
     @property
     def signature(self) -> inspect.Signature: ...
-    def loop(self, kinds: Sequence[Kind]) -> Loop: ...
+    def loop(self, kinds: Sequence[Kind]) -> TypedLoop: ...
 
 
 def init() -> None:
@@ -65,7 +65,7 @@ def init() -> None:
 _types: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
-def type_of(twin: Any, loops: Callable[[], Loops], home: str) -> Any:
+def type_of(twin: Any, loops: Callable[[], TypedLoops], home: str) -> Any:
     """numba's type of a twin. `home` is the module whose `address` gives the address of a loop."""
     found = _types.get(twin)
     if found is None:
@@ -79,7 +79,7 @@ def type_of(twin: Any, loops: Callable[[], Loops], home: str) -> Any:
     return found
 
 
-def _overload(loops: Loops, home: str) -> Callable[..., Any]:
+def _overload(loops: TypedLoops, home: str) -> Callable[..., Any]:
     """What numba calls with the types of arguments: gives Python code for them."""
     names = list(loops.signature.parameters)
     defaults = {f"_default_{k}": p.default for k, p in enumerate(loops.signature.parameters.values())
@@ -95,7 +95,7 @@ def _overload(loops: Loops, home: str) -> Callable[..., Any]:
     return found
 
 
-def _implementation(loops: Loops, home: str, names: list[str], head: str, defaults: dict[str, Any],
+def _implementation(loops: TypedLoops, home: str, names: list[str], head: str, defaults: dict[str, Any],
                     given: Sequence[Any]) -> Any:
     """The text of a call with arguments of these types."""
     import numpy as np
@@ -175,7 +175,7 @@ def _flattening() -> Any:
 _flat: Any = None
 
 
-def _invocation(loop: Loop, home: str, arrays: bool) -> Any:
+def _invocation(loop: TypedLoop, home: str, arrays: bool) -> Any:
     """An intrinsic of numba: calls the loop with a tuple of operands. Without arrays it gives the results."""
     from numba import from_dtype
     from numba.extending import intrinsic
@@ -191,7 +191,7 @@ def _invocation(loop: Loop, home: str, arrays: bool) -> Any:
     return run
 
 
-def _calls(loop: Loop, home: str, inputs: list[Any], outputs: list[Any], arrays: bool, context: Any, builder: Any,
+def _calls(loop: TypedLoop, home: str, inputs: list[Any], outputs: list[Any], arrays: bool, context: Any, builder: Any,
            signature: Any, args: Any) -> Any:
     from llvmlite import ir
     from numba.core import cgutils, types

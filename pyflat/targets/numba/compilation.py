@@ -27,7 +27,7 @@ from pyflat.targets.numba.compiled_kernel import (
 )
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.jit import Passes, compile_ir, processor
-from pyflat.targets.numba.kernel import MOST_STRAIGHT, Kernel, Shape, arms_waited, choose_shape, refills, write_kernel
+from pyflat.targets.numba.kernel import MOST_STRAIGHT, LaneLoop, Shape, arms_waited, choose_shape, refills, write_kernel
 from pyflat.targets.numba.symbols import Symbols
 
 LONG_CHAIN = 100
@@ -38,7 +38,7 @@ MUCH = 250.0
 """Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""
 
 
-def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool) -> Kernel:
+def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool) -> LaneLoop:
     """The kernel of a role, for lanes as they are, or read from other dtypes. Where it is `checked`, it counts the
     suspect lanes; it stores which those are where it is `masked`."""
     stored = dtypes_of(fused.params, read)
@@ -46,25 +46,25 @@ def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool
     *roots, suspect = results_of(fused)
     params, floats = tuple(fused.params), fused.floats
     if role == "mask":
-        return Kernel(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
+        return LaneLoop(params, tuple(sliced(fused.body, [suspect])), (suspect,), None, floats)
     checked = checked and not is_false(suspect)
     items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
     written = (*roots, suspect) if masked else tuple(roots)
-    return Kernel(params, items, written, suspect if checked else None, floats, stored)
+    return LaneLoop(params, items, written, suspect if checked else None, floats, stored)
 
 
 def is_false(suspect: Value) -> bool:
     return isinstance(suspect, Const) and not suspect.value
 
 
-def facts_of(kernel: Kernel) -> KernelFacts:
+def facts_of(kernel: LaneLoop) -> KernelFacts:
     known, items = dtypes(kernel.floats), list(kernel.items)
     inputs = tuple(kernel.stored.get(param, known[param.kind]).str for param in kernel.params)
     results = tuple(known[root.kind].str for root in kernel.roots)
     return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
 
 
-def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = (), few: bool = False
+def compile_kernel(kernel: LaneLoop, pattern: Pattern, read: Stored = (), few: bool = False
                    ) -> tuple[CompiledKernel, Symbols]:
     """The machine code of a kernel for one pattern of uniform arguments, and what it names; for few lanes, if these
     gain by code of their own."""
@@ -79,7 +79,7 @@ def compile_kernel(kernel: Kernel, pattern: Pattern, read: Stored = (), few: boo
     return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
 
 
-def _is_much(kernel: Kernel, shape: Shape) -> bool:
+def _is_much(kernel: LaneLoop, shape: Shape) -> bool:
     """Whether a kernel of this shape is much more code than the smallest."""
     cost = sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
     if shape.registers > 1:
@@ -87,14 +87,14 @@ def _is_much(kernel: Kernel, shape: Shape) -> bool:
     return cost >= MUCH and (refills(kernel, shape) or arms_waited(kernel, shape) > 0)
 
 
-def cost_of_lanes(kernel: Kernel) -> float:
+def cost_of_lanes(kernel: LaneLoop) -> float:
     """What a kernel computes for a register of lanes, in adds; infinite where nothing is read as stored."""
     if kernel.size > MOST_STRAIGHT or has_loop(list(kernel.items)):
         return math.inf
     return sum(cost_of(op, 1) for op in all_ops(list(kernel.items)))
 
 
-def keeps_lanes(kernel: Kernel, vector_bytes: int) -> bool:
+def keeps_lanes(kernel: LaneLoop, vector_bytes: int) -> bool:
     """Whether a kernel is for lanes alone: those that wait for each other are kept in memory as lanes."""
     shape = choose_shape(kernel, vector_bytes)
     return shape.width == 1 or arms_waited(kernel, shape) > 0
@@ -108,7 +108,7 @@ def _calls_python(op: Op) -> bool:
     return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
 
 
-def _passes(kernel: Kernel, text: str) -> Passes:
+def _passes(kernel: LaneLoop, text: str) -> Passes:
     """Straight code that is written twice (conditions of lanes that wait, the angle of a sine and a cosine) is LLVM's
     to share, as what is the same in each trip of a loop is."""
     if longest_mask_chain(kernel.items) > LONG_CHAIN:

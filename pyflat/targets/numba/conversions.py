@@ -42,11 +42,11 @@ def conversion(stored: np.dtype[Any], lane: np.dtype[Any]) -> int:
 
 @made_once
 def _compiled(stored: str, swapped: bool, lane: str) -> MachineCode:
-    text = _Conversion(np.dtype(stored), swapped, np.dtype(lane)).text()
+    text = _ConversionWriter(np.dtype(stored), swapped, np.dtype(lane)).text()
     return compile_ir(text, "convert", {}, processor())
 
 
-class _Conversion:
+class _ConversionWriter:
     """Writes one function."""
 
     def __init__(self, stored: np.dtype[Any], swapped: bool, lane: np.dtype[Any]):

@@ -37,7 +37,7 @@ _BRANCH, _GUESSED_WRONG, _REGROUP = Adds(2.0), Adds(36.0), Adds(50.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class MeasuredCosts:
     """In adds of a register: `registers` for each operation on one register of lanes, `lanes` for a function that is
     called lane by lane, for each lane; keys are "opcode kind", with the kind of the first operand. `branch` is a branch
     around an arm that is guessed right, `guessed_wrong` what a wrong guess costs on top; `regroup` what it costs to put
@@ -92,20 +92,20 @@ def is_called(op: Op) -> bool:
 
 
 @cache
-def measured(file: str = FILE) -> Costs:
+def measured(file: str = FILE) -> MeasuredCosts:
     """What the file says; the estimates if there is none."""
     try:
         text = resources.files("pyflat.targets.numba").joinpath(file).read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Costs()
-    return Costs(**json.loads(text))
+        return MeasuredCosts()
+    return MeasuredCosts(**json.loads(text))
 
 
-_assumed: ContextVar[Costs | None] = ContextVar("pyflat_costs", default=None)
+_assumed: ContextVar[MeasuredCosts | None] = ContextVar("pyflat_costs", default=None)
 
 
 @contextmanager
-def assume(costs: Costs) -> Iterator[None]:
+def assume(costs: MeasuredCosts) -> Iterator[None]:
     """Other costs for what is compiled in a block: for measurements, and tests of what depends on costs."""
     token = _assumed.set(costs)
     try:
@@ -114,13 +114,13 @@ def assume(costs: Costs) -> Iterator[None]:
         _assumed.reset(token)
 
 
-def costs() -> Costs:
+def costs() -> MeasuredCosts:
     """The costs in force. Where lanes are to wait for others, that costs nothing."""
     known = _forced(_assumed.get() or measured(), ways.ARMS.forced)
     return known if ways.REGROUP.forced in (None, "plain") else replace(known, regroup=Adds(0.0))
 
 
-def _forced(known: Costs, arms: str | None) -> Costs:
+def _forced(known: MeasuredCosts, arms: str | None) -> MeasuredCosts:
     """With branches that cost nothing, or more than any arm."""
     if arms is None:
         return known

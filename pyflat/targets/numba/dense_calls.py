@@ -111,10 +111,10 @@ class Later:
 
 @made_once
 def _function() -> Compiled:
-    return compiled(_Writer().text(), ENTRY)
+    return compiled(_DenseWriter().text(), ENTRY)
 
 
-class _Writer(ObjectWriter):
+class _DenseWriter(ObjectWriter):
     """Writes that function."""
 
     def __init__(self) -> None:

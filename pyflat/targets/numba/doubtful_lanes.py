@@ -80,7 +80,7 @@ def store_certain(e: Emitter, value: Any, place: Any, align: int, doubtful: Any)
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class GangOperand:
     """A varying operand or a result: its number among all, and what it is in memory."""
 
     number: int
@@ -90,8 +90,8 @@ class Operand:
 class Settling:
     """Writes the loop over the blocks of a call; what runs a gang is written inside `gangs`."""
 
-    def __init__(self, e: Emitter, doubts: Doubts, lanes: int, settled: ir.Function, inputs: Sequence[Operand],
-                 outputs: Sequence[Operand]):
+    def __init__(self, e: Emitter, doubts: Doubts, lanes: int, settled: ir.Function, inputs: Sequence[GangOperand],
+                 outputs: Sequence[GangOperand]):
         self.e, self.builder, self.doubts, self.lanes = e, e.builder, doubts, lanes
         self.masks = stack(e.builder, I64, BLOCK // _WORD)
         self.settle = _written(e, settled, inputs, outputs)
@@ -120,7 +120,7 @@ class Settling:
             self.builder.store(bits, element_at(self.builder, self.masks, place, I8))
 
 
-def _written(e: Emitter, settled: ir.Function, inputs: Sequence[Operand], outputs: Sequence[Operand]
+def _written(e: Emitter, settled: ir.Function, inputs: Sequence[GangOperand], outputs: Sequence[GangOperand]
              ) -> ir.Function:
     """`i8 settle(masks, first lane, state, uniform values, pointers)`: runs `settled` on the lanes of a block's
     masks."""

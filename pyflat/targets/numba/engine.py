@@ -43,7 +43,7 @@ from pyflat.targets.target import Request
 
 if TYPE_CHECKING:
     from pyflat.ir.nodes import Function
-    from pyflat.targets.numba.kernel import Kernel
+    from pyflat.targets.numba.kernel import LaneLoop
 
 MAX_OPERATIONS = 50_000
 """So many take LLVM some seconds."""
@@ -61,19 +61,19 @@ _Key = tuple[str, Pattern, Stored]
 """What a kernel is for: its role, which arguments are scalars, and what is read as it is stored."""
 
 
-class Kernels:
+class LaneKernels:
     """The kernels of a function, cut out of it when they are asked for. `mask` is the role of the kernel that stores
     which lanes are suspect; None where that is not asked for."""
 
     def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None):
         self._function, self._checked, self.mask = function, checked, mask
-        self._made: dict[tuple[str, Stored], Kernel] = {}
+        self._made: dict[tuple[str, Stored], LaneLoop] = {}
 
     @property
     def fused(self) -> Function:
         return self._function()
 
-    def of(self, role: str, read: Stored = ()) -> Kernel:
+    def of(self, role: str, read: Stored = ()) -> LaneLoop:
         """The kernel of a role, for lanes as they are, or read from other dtypes."""
         if (role, read) not in self._made:
             from pyflat.targets.numba.compilation import cut
@@ -86,7 +86,7 @@ class Kernels:
 class NumbaEngine:
     """A function to compile and its compiled kernels; call it with lanes and their number."""
 
-    kernels: Kernels
+    kernels: LaneKernels
     facts: KernelFacts
     """Facts of the kernel of the values."""
     dtypes: tuple[np.dtype[Any], ...]
@@ -106,7 +106,7 @@ class NumbaEngine:
         return self.kernels.fused
 
     @property
-    def values(self) -> Kernel:
+    def values(self) -> LaneLoop:
         """The kernel that computes the values."""
         return self.kernels.of("values")
 
@@ -294,20 +294,20 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
 
     *roots, suspect = results_of(fused)
     checked = not unchecked and not is_false(suspect)
-    kernels = Kernels(lambda: fused, checked, "mask" if checked else None)
+    kernels = LaneKernels(lambda: fused, checked, "mask" if checked else None)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
         raise too_large(f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
                         [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
     if checked and ways.SUSPECTS.first(count > STORED_MASK or fused.form == "masked"):
-        kernels = Kernels(lambda: fused, checked, "values")
+        kernels = LaneKernels(lambda: fused, checked, "values")
     known, values = dtypes(fused.floats), kernels.of("values")
     return NumbaEngine(kernels, facts_of(values), tuple(known[root.kind] for root in roots), cost_of_lanes(values))
 
 
 def restored(kept: Mapping[str, Any], shelf: Shelf) -> NumbaEngine:
     """The engine that another process has made."""
-    kernels = Kernels(lambda: shelf.function, kept["mask"] is not None, kept["mask"])
+    kernels = LaneKernels(lambda: shelf.function, kept["mask"] is not None, kept["mask"])
     results = tuple(map(np.dtype, kept["dtypes"]))
     return NumbaEngine(kernels, KernelFacts(*kept["facts"]), results, kept["cost"], shelf)
 

@@ -52,7 +52,7 @@ MOST_OPERATIONS = 20_000
 _LOWEST, _HIGHEST, _LIMIT = -(2**31), 2**31 - 1, 2**32
 
 
-class Form(IntFlag):
+class Narrow(IntFlag):
     """What an int32 says about the int64 value: the value modulo 2**32 (LOW) and, by its flags, the value itself as a
     signed or as an unsigned number; with both it is not negative and below 2**31."""
 
@@ -61,7 +61,7 @@ class Form(IntFlag):
     UNSIGNED = 2
 
 
-_NOT_EXACT = Form.LOW
+_NOT_EXACT = Narrow.LOW
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class IntegerNarrowing:
     """`values` are kept in 32 bits. `reads`: operations with another result that read 32-bit operands, and those of
     `values` that need exact ones; how they read them, SIGNED or UNSIGNED."""
 
-    values: Mapping[Value, Form] = field(default_factory=dict)
-    reads: Mapping[Op, Form] = field(default_factory=dict)
+    values: Mapping[Value, Narrow] = field(default_factory=dict)
+    reads: Mapping[Op, Narrow] = field(default_factory=dict)
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values or value in self.reads
@@ -95,12 +95,12 @@ def narrow_ints(items: Sequence[Item], results: Sequence[Value], width: int, flo
 # --- what is known
 
 
-def _form_of(interval: Interval) -> Form:
-    form = Form.LOW
+def _form_of(interval: Interval) -> Narrow:
+    form = Narrow.LOW
     if interval.low >= _LOWEST and interval.high <= _HIGHEST:
-        form |= Form.SIGNED
+        form |= Narrow.SIGNED
     if interval.low >= 0 and interval.high < _LIMIT:
-        form |= Form.UNSIGNED
+        form |= Narrow.UNSIGNED
     return form
 
 
@@ -160,37 +160,37 @@ def _is_power(value: Value, most: int) -> bool:
     return number is not None and 0 < number <= most and number & (number - 1) == 0
 
 
-def _exactly(value: Value, exact: Mapping[Value, Form]) -> Form:
+def _exactly(value: Value, exact: Mapping[Value, Narrow]) -> Narrow:
     if isinstance(value, Const):
         number = 0 if value.value is None else int(value.value)
         return _form_of(Interval(number, number))
     return exact.get(value, _NOT_EXACT)
 
 
-def _one(form: Form) -> Form | None:
+def _one(form: Narrow) -> Narrow | None:
     """The way to read operands that have this in common."""
-    return Form.SIGNED if Form.SIGNED in form else Form.UNSIGNED if Form.UNSIGNED in form else None
+    return Narrow.SIGNED if Narrow.SIGNED in form else Narrow.UNSIGNED if Narrow.UNSIGNED in form else None
 
 
-def _reading(op: Op, exact: Mapping[Value, Form]) -> Form | None:
+def _reading(op: Op, exact: Mapping[Value, Narrow]) -> Narrow | None:
     """How an operation in 32 bits reads its int operands, None where there is no such operation."""
     first = op.args[0]
     ints = [arg for arg in op.args if arg.kind is INT]
     match op.opcode:
         case opcode if opcode in _RING and op.kind is INT:
-            return Form.LOW
+            return Narrow.LOW
         case "shl":
-            return Form.LOW if _literal(op.args[1]) in range(32) else None
+            return Narrow.LOW if _literal(op.args[1]) in range(32) else None
         case "mod" if op.kind is INT and _is_power(op.args[1], _LIMIT):
-            return Form.LOW
+            return Narrow.LOW
         case "shr":
             return _one(_exactly(first, exact)) if _literal(op.args[1]) in range(32) else None
         case "floordiv" if op.kind is INT and _is_power(op.args[1], _LIMIT // 2):
             return _one(_exactly(first, exact))
         case opcode if opcode in ROUNDED:
-            return Form.LOW if first.kind is BOOL or Form.SIGNED in exact[op] else None
+            return Narrow.LOW if first.kind is BOOL or Narrow.SIGNED in exact[op] else None
         case "abs" | "gather" if ints:
-            return Form.SIGNED if Form.SIGNED in _exactly(first, exact) else None
+            return Narrow.SIGNED if Narrow.SIGNED in _exactly(first, exact) else None
         case "floordiv" | "mod" | "to_float" | "exact_float" if ints:
             return _one(_common(ints, exact))
         case opcode if opcode in COMPARISONS and ints:
@@ -198,21 +198,21 @@ def _reading(op: Op, exact: Mapping[Value, Form]) -> Form | None:
     return None
 
 
-def _common(values: Iterable[Value], exact: Mapping[Value, Form]) -> Form:
-    form = Form.SIGNED | Form.UNSIGNED
+def _common(values: Iterable[Value], exact: Mapping[Value, Narrow]) -> Narrow:
+    form = Narrow.SIGNED | Narrow.UNSIGNED
     for value in values:
         form &= _exactly(value, exact)
     return form
 
 
-def _narrowable(program: _Program, exact: Mapping[Value, Form]) -> dict[Value, Form]:
+def _narrowable(program: _Program, exact: Mapping[Value, Narrow]) -> dict[Value, Narrow]:
     """The values that 32 bits can hold: exact ones, and those of which nothing reads more."""
-    found: dict[Value, Form] = {}
+    found: dict[Value, Narrow] = {}
     for value in program.order:
         if value.kind is not INT:
             continue
-        read = _reading(value, exact) if isinstance(value, Op) else Form.LOW
-        if read is not None and (exact[value] or read is Form.LOW):
+        read = _reading(value, exact) if isinstance(value, Op) else Narrow.LOW
+        if read is not None and (exact[value] or read is Narrow.LOW):
             found[value] = exact[value]
     waiting = [value for value in found if not exact[value]]
     while waiting:
@@ -226,13 +226,13 @@ def _narrowable(program: _Program, exact: Mapping[Value, Form]) -> dict[Value, F
     return found
 
 
-def _reads_low(user: Value, found: Mapping[Value, Form], exact: Mapping[Value, Form]) -> bool:
+def _reads_low(user: Value, found: Mapping[Value, Narrow], exact: Mapping[Value, Narrow]) -> bool:
     """Whether a user is in 32 bits itself, and the low ones of its operands suffice."""
-    return user in found and (not isinstance(user, Op) or _reading(user, exact) is Form.LOW)
+    return user in found and (not isinstance(user, Op) or _reading(user, exact) is Narrow.LOW)
 
 
-def _reads(program: _Program, exact: Mapping[Value, Form], values: Mapping[Value, Form]) -> dict[Op, Form]:
-    found: dict[Op, Form] = {}
+def _reads(program: _Program, exact: Mapping[Value, Narrow], values: Mapping[Value, Narrow]) -> dict[Op, Narrow]:
+    found: dict[Op, Narrow] = {}
     for op in program.order:
         if not isinstance(op, Op):
             continue
@@ -286,7 +286,7 @@ class _Prices:
         return 1.0 if self.floats is not F8 else 0.5 if self.mask_registers else 0.0
 
 
-def _profitable(program: _Program, values: dict[Value, Form], reads: dict[Op, Form],
+def _profitable(program: _Program, values: dict[Value, Narrow], reads: dict[Op, Narrow],
                 prices: _Prices) -> IntegerNarrowing:
     """Those groups of values that save more than they cost."""
     inside = dict.fromkeys([*values, *reads])

@@ -33,7 +33,7 @@ from pyflat.targets.numba.called_functions import ALL, called_often
 from pyflat.targets.numba.compiled_kernel import ENTRY, Pattern
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
-from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, Operand, Settling, has_doubts, store_certain
+from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, GangOperand, Settling, has_doubts, store_certain
 from pyflat.targets.numba.emitter import Emitter, Lane, Ranges, size_of, types_of
 from pyflat.targets.numba.feed import LINE, SLOT, SUSPECTS
 from pyflat.targets.numba.feed_calls import Wanted, write_feed
@@ -53,7 +53,7 @@ PART = 16
 
 
 @dataclass(frozen=True)
-class Kernel:
+class LaneLoop:
     """What one compiled loop computes: `roots` are stored, `suspect` is counted in the state."""
 
     params: tuple[Param, ...]
@@ -136,7 +136,7 @@ LARGE = 1_000
 ways, 7,400 operations took LLVM 17 s and ran in 1.70 ms, written once 0.8 s and 1.72 ms."""
 
 
-def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
+def choose_shape(kernel: LaneLoop, vector_bytes: int) -> Shape:
     """Vectors of the machine's width, as many as the kernel keeps busy. A loop that mostly calls functions lane by lane
     gains nothing by lanes that wait for each other: one lane then."""
     inside = [op for item in kernel.items if isinstance(item, Loop) for op in all_ops([item])]
@@ -158,7 +158,7 @@ def choose_shape(kernel: Kernel, vector_bytes: int) -> Shape:
     return Shape(vector_bytes // _lane_bytes(kernel), registers)
 
 
-def _arms(kernel: Kernel, vector_bytes: int) -> int:
+def _arms(kernel: LaneLoop, vector_bytes: int) -> int:
     """How many arms straight-line code gets, one after the other."""
     width, outside = vector_bytes // _lane_bytes(kernel), used_outside(kernel.items, kernel.results)
     plans = [plan_arms(item.ops, [op for op in item.ops if op in outside], width)
@@ -166,12 +166,12 @@ def _arms(kernel: Kernel, vector_bytes: int) -> int:
     return sum(isinstance(step, Arm) for plan in plans for step in plan or ())
 
 
-def _mostly_functions(kernel: Kernel) -> bool:
+def _mostly_functions(kernel: LaneLoop) -> bool:
     costs = {op: cost_of(op, 1) for op in all_ops(list(kernel.items))}
     return sum(costs[op] for op in costs if _gains_by_many(kernel, op)) > MOSTLY * sum(costs.values())
 
 
-def _gains_by_many(kernel: Kernel, op: Op) -> bool:
+def _gains_by_many(kernel: LaneLoop, op: Op) -> bool:
     """A function without a branch, one whose branch lanes take so seldom that they had better take it together, or one
     that is called once for all lanes."""
     if op.opcode in VECTOR:
@@ -181,30 +181,30 @@ def _gains_by_many(kernel: Kernel, op: Op) -> bool:
     return op.opcode in NUMPY_LOOPS or library_function(op) is not None
 
 
-def _is_light(kernel: Kernel) -> bool:
+def _is_light(kernel: LaneLoop) -> bool:
     return kernel.size <= LIGHT and all(cost_of(op, 1) < EXPENSIVE for op in all_ops(list(kernel.items)))
 
 
-def _lane_bytes(kernel: Kernel) -> int:
+def _lane_bytes(kernel: LaneLoop) -> int:
     """What a register is divided by: lanes of float32 fill it, and their ints have two."""
     values = [*kernel.params, *all_ops(list(kernel.items))]
     return 4 if kernel.floats is not F8 and any(value.kind is FLOAT for value in values) else 8
 
 
-def arms_waited(kernel: Kernel, shape: Shape) -> int:
+def arms_waited(kernel: LaneLoop, shape: Shape) -> int:
     """Arms for which lanes wait, with all arguments varying."""
     regrouping = _regrouping(kernel, shape, list(kernel.items), [], list(kernel.params))
     return 0 if regrouping is None else len(regrouping.arms)
 
 
-def refills(kernel: Kernel, shape: Shape) -> bool:
+def refills(kernel: LaneLoop, shape: Shape) -> bool:
     """Whether lanes that are done with a loop may get other elements, with all arguments varying."""
     items = list(kernel.items)
     marked = suspect_values(items, kernel.suspect)
     return shape.width > 1 and kernel.size <= LARGE and divergent(items, kernel.results, set(), marked) is not None
 
 
-def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
+def _regrouping(kernel: LaneLoop, shape: Shape, items: list[Item], shared: Sequence[Value], varying: Sequence[Param]
                 ) -> Regrouping | None:
     if not shape.second_way or kernel.stored or kernel.size > LARGE or ways.REGROUP.forced == "plain":
         return None
@@ -213,7 +213,7 @@ def _regrouping(kernel: Kernel, shape: Shape, items: list[Item], shared: Sequenc
     return plan_regrouping(items, kernel.results, shared, varying, shape.width, shape.registers)
 
 
-def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, Symbols]:
+def write_kernel(kernel: LaneLoop, pattern: Pattern, shape: Shape) -> tuple[str, Symbols]:
     """The text of the module, and the addresses of the functions and tables that it names."""
     module, symbols = ir.Module("pyflat"), Symbols()
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
@@ -226,7 +226,7 @@ def write_kernel(kernel: Kernel, pattern: Pattern, shape: Shape) -> tuple[str, S
     return str(module), symbols
 
 
-def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
+def _write_lanes(module: ir.Module, symbols: Symbols, kernel: LaneLoop, shape: Shape, shared: list[Value],
                  varying: list[Param], inner: list[Item]) -> ir.Function:
     """The function that runs lanes of the kernel's operands. Where lanes that are done with a loop could get other
     elements, or lanes could wait for an expensive arm, it has two ways to choose from."""
@@ -263,14 +263,14 @@ def _write_lanes(module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Sha
     return write_choice(fed(plain), fed(other), trial, ways.REGROUP if parts is None else ways.REFILL, shape.lanes)
 
 
-def ranges_of(kernel: Kernel) -> Ranges:
+def ranges_of(kernel: LaneLoop) -> Ranges:
     """Where the operands of elementary functions lie that have vector code."""
     if kernel.size > LARGE:
         return {}
     return operand_ranges(kernel.items, kernel.results, kernel.suspect, kernel.floats, is_vector_function)
 
 
-def narrowed_of(kernel: Kernel, shape: Shape) -> IntegerNarrowing:
+def narrowed_of(kernel: LaneLoop, shape: Shape) -> IntegerNarrowing:
     """The ints that lanes of this shape keep in 32 bits. The widest vectors (AVX-512) have registers for masks."""
     if shape.width == 1 or ways.INTS.forced == "wide":
         return IntegerNarrowing()
@@ -312,12 +312,12 @@ def split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item
     return hoisted, inner
 
 
-def _memory(kernel: Kernel, value: Value | Lane) -> ir.Type:
+def _memory(kernel: LaneLoop, value: Value | Lane) -> ir.Type:
     """Bools are bytes in memory."""
     return I8 if value.kind is BOOL else types_of(kernel.floats)[value.kind]
 
 
-def _element(kernel: Kernel, param: Param) -> ir.Type:
+def _element(kernel: LaneLoop, param: Param) -> ir.Type:
     """What a varying parameter is read from."""
     stored = kernel.stored.get(param)
     return _memory(kernel, param) if stored is None else ir.IntType(8 * stored.itemsize)
@@ -339,7 +339,7 @@ def _in_memory(lane: Lane) -> Any:
 class _Lanes:
     """Writes a function that runs whole gangs."""
 
-    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, shape: Shape, shared: list[Value],
+    def __init__(self, module: ir.Module, symbols: Symbols, kernel: LaneLoop, shape: Shape, shared: list[Value],
                  varying: list[Param], name: str):
         self.kernel, self.shape, self.shared, self.varying = kernel, shape, shared, varying
         self.function = ir.Function(module, ir.FunctionType(I8, [I64, POINTER, POINTER, POINTER]), name)
@@ -393,8 +393,8 @@ class _Lanes:
         kernel, doubts = self.kernel, self.emitter.doubts
         assert doubts is not None
         numbers = {param: k for k, param in enumerate(kernel.params)}
-        inputs = [Operand(numbers[param], element) for param, element in zip(self.varying, memory, strict=True)]
-        outputs = [Operand(len(numbers) + k, _memory(kernel, root)) for k, root in enumerate(kernel.roots)]
+        inputs = [GangOperand(numbers[param], element) for param, element in zip(self.varying, memory, strict=True)]
+        outputs = [GangOperand(len(numbers) + k, _memory(kernel, root)) for k, root in enumerate(kernel.roots)]
         return Settling(self.emitter, doubts, self.shape.lanes, settled, inputs, outputs)
 
     @property
@@ -540,7 +540,7 @@ class _Lanes:
 class _Entry:
     """Writes the function that NumPy calls."""
 
-    def __init__(self, module: ir.Module, symbols: Symbols, kernel: Kernel, uniform: set[Param]):
+    def __init__(self, module: ir.Module, symbols: Symbols, kernel: LaneLoop, uniform: set[Param]):
         self.kernel, self.uniform = kernel, uniform
         self.function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * 4), ENTRY)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))

@@ -36,7 +36,7 @@ from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FETCHED, INTERRUPTED, LEFT_EARLY
-from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing, low_bits, takes_low_bits
+from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, Narrow, low_bits, takes_low_bits
 from pyflat.targets.numba.library import library_function, paired_angles
 from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
@@ -166,9 +166,9 @@ class Gang:
         if lane.emit is not self.short:
             return lane
         form = self.narrowed.values[value]
-        if form is Form.LOW:
+        if form is Narrow.LOW:
             raise InternalError(f"the upper bits of {value!r} are not known")
-        extend = self.emitter.builder.zext if Form.UNSIGNED in form else self.emitter.builder.sext
+        extend = self.emitter.builder.zext if Narrow.UNSIGNED in form else self.emitter.builder.sext
         return Lane(self.emitter, INT, extend(lane.value, self.emitter.types[INT]))
 
     def _low(self, lane: Lane) -> Lane:
@@ -206,7 +206,7 @@ class Gang:
             return emit(self.emitter, op, [self.read(register, arg) for arg in op.args])
         args = [(self.read_short if arg.kind is INT else self.read)(register, arg) for arg in op.args]
         self.short.active = self.emitter.active
-        unsigned = self.narrowed.reads.get(op) is Form.UNSIGNED
+        unsigned = self.narrowed.reads.get(op) is Narrow.UNSIGNED
         return self.lane_of(op, (emit_unsigned if unsigned else emit)(self.short, op, args).value)
 
     def _as_wide(self, register: int, choice: SignChoice) -> Lane | None:

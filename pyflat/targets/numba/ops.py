@@ -295,7 +295,7 @@ def _hypot(e: Emitter, x: Lane, y: Lane) -> Lane:
     exponent = _binary_exponent(e, largest)
     scaled, of_tiny = norms.algorithm()
     norm = scaled((x, y), _power_of_two(e, -exponent), e.sqrt)
-    norm = e.select(exponent.compare("<", -1023), of_tiny((x, y), largest, exponent, _NormMachine(e)), norm)
+    norm = e.select(exponent.compare("<", -1023), of_tiny((x, y), largest, exponent, _NormsOfLanes(e)), norm)
     norm = e.select(largest.compare("==", 0.0), 0.0, norm)
     # A nan in either operand goes through the formula; an infinity wins over it.
     norm = e.select(x.compare("!=", x) | y.compare("!=", y), float("nan"), norm)
@@ -303,7 +303,7 @@ def _hypot(e: Emitter, x: Lane, y: Lane) -> Lane:
     return e.select(infinite, float("inf"), norm)
 
 
-class _NormMachine:
+class _NormsOfLanes:
     """What `norms` asks of lanes."""
 
     def __init__(self, e: Emitter):

@@ -20,7 +20,7 @@ import numpy as np
 from pyflat.functions import libm
 from pyflat.ir.kernel_results import NumberResult, RecordResult
 from pyflat.targets.numba.jit import compile_ir, processor
-from pyflat.targets.numba.kernels.boxes import Slot
+from pyflat.targets.numba.kernels.boxes import ArgumentSlot
 from pyflat.targets.numba.kernels.engine import NumbaKernel
 
 PART = 512
@@ -30,7 +30,7 @@ _FLAGS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class LoopOperand:
     """An operand of the outer loop: the parameter that it is, None for a number that the kernel returns; whether it is
     one number in each call."""
 
@@ -42,7 +42,7 @@ class Operand:
 class OuterLoop:
     """The loop around one version of a kernel. `fits` says whether there is one."""
 
-    def __init__(self, engine: NumbaKernel, operands: Sequence[Operand]):
+    def __init__(self, engine: NumbaKernel, operands: Sequence[LoopOperand]):
         self.slots, self.kinds = engine.slots, len(engine.kinds)
         code = engine.version(False)
         places = {slot.name: number for number, slot in enumerate(engine.slots) if slot.what in ("pointer", "value")}
@@ -87,7 +87,7 @@ class OuterLoop:
                 yield start, start + count
 
 
-def _slot_value(slot: Slot, value: Any) -> int:
+def _slot_value(slot: ArgumentSlot, value: Any) -> int:
     """What stays the same in all calls, and room for what does not."""
     match slot.what:
         case "extent":
@@ -117,7 +117,7 @@ def _address(k: int) -> list[str]:
             f"  %here{k} = inttoptr i64 %at{k} to ptr"]
 
 
-def _argument(k: int, operand: Operand, slot: int) -> list[str]:
+def _argument(k: int, operand: LoopOperand, slot: int) -> list[str]:
     lines = [f"  %slot{k} = getelementptr i64, ptr %block, i64 {slot}"]
     if not operand.single:
         return [*lines, f"  store i64 %at{k}, ptr %slot{k}"]

@@ -98,11 +98,11 @@ class Wanted:
     def compiled(self) -> MachineCode:
         """Compiles it, with a note for the next process."""
         from pyflat.targets.numba.compiled_kernel import ENTRY
-        from pyflat.targets.numba.kernel import Kernel, choose_shape, write_kernel
+        from pyflat.targets.numba.kernel import LaneLoop, choose_shape, write_kernel
 
         params = [Param(kind, f"x{k}") for k, kind in enumerate(self.kinds)]
         ops, cpu = self._ops(params), processor()
-        kernel = Kernel(tuple(params), (Block(ops),), (ops[-1],), None, self.floats)
+        kernel = LaneLoop(tuple(params), (Block(ops),), (ops[-1],), None, self.floats)
         text, symbols = write_kernel(kernel, self.uniform, choose_shape(kernel, cpu.vector_bytes))
         code = compile_ir(text, ENTRY, symbols, cpu, called=symbols.modules)
         disk = opened()

@@ -18,7 +18,7 @@ from pyflat.functions.originals import original
 from pyflat.ir.tables import array_of
 
 if TYPE_CHECKING:
-    from pyflat.functions.vmath.exact.tables import Table
+    from pyflat.functions.vmath.exact.tables import LibraryTable
 
 
 class Symbols(dict[str, int]):
@@ -102,7 +102,7 @@ def symbols_of(notes: dict[str, Any], tables: bytes) -> Symbols:
     return symbols
 
 
-class _UFunc(ctypes.Structure):
+class _UFuncHead(ctypes.Structure):
     _fields_ = [
         ("references", ctypes.c_ssize_t), ("type", ctypes.c_void_p),
         ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
@@ -113,7 +113,7 @@ class _UFunc(ctypes.Structure):
 
 def loop_of(ufunc: np.ufunc, loop: str) -> tuple[int, int]:
     """The addresses of the loop and of its data."""
-    made = _UFunc.from_address(id(ufunc))
+    made = _UFuncHead.from_address(id(ufunc))
     if (made.nin, made.nout, made.ntypes) != (ufunc.nin, ufunc.nout, ufunc.ntypes):
         raise InternalError(f"the ufunc {ufunc.__name__} does not have NumPy's layout")
     at = ufunc.types.index(loop)
@@ -144,7 +144,7 @@ def addresses(symbols: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _library_tables() -> dict[str, Table]:
+def _library_tables() -> dict[str, LibraryTable]:
     from pyflat.functions.vmath import exact
 
     return {table.name: table for table in exact.TABLES}

@@ -19,7 +19,7 @@ from pyflat.analysis.ranges import Interval
 from pyflat.functions import libm, vmath
 from pyflat.functions.vmath import exact, power
 from pyflat.functions.vmath.exact import trigonometric
-from pyflat.functions.vmath.exact.tables import Table
+from pyflat.functions.vmath.exact.tables import LibraryTable
 from pyflat.functions.vmath.glibc import LibraryFunction
 from pyflat.functions.vmath.machine import F4, F8, Format, Number
 from pyflat.ir.types import BOOL
@@ -183,7 +183,7 @@ class _LlvmMachine:
         nearest = ir.Constant(I32, 4)  # by the rounding mode in force
         return self.builder.call(function, [x, n, x, ir.Constant(mask, (1 << lanes) - 1), nearest])
 
-    def rows(self, table: Table, index: Number, columns: int) -> Sequence[Number]:
+    def rows(self, table: LibraryTable, index: Number, columns: int) -> Sequence[Number]:
         symbol = f"pyflat_table_{table.name}"
         self._symbols[symbol] = table.rows.ctypes.data
         found = read_rows(self.builder, symbol, table.rows.shape[1], index.value, columns)

@@ -34,11 +34,11 @@ from pyflat.ir.types import BOOL, Kind
 from pyflat.targets.numba.arms import Arm, Least, arms_of
 from pyflat.targets.numba.arms import Literal as Condition
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, SCATTER, VIEW, WORTH, cost_of
-from pyflat.targets.numpy.frames import Frame, Style
+from pyflat.targets.numpy.frames import FrameWriter, Style
 from pyflat.targets.numpy.library import compiled
-from pyflat.targets.numpy.memory import Layout
+from pyflat.targets.numpy.memory import ArenaLayout
 from pyflat.targets.numpy.spelling import literal
-from pyflat.targets.numpy.values import Place, Slot
+from pyflat.targets.numpy.values import Holder, Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Check:
 
     go: Value
     leave: Sequence[Value]
-    write: Callable[[Frame, Check, set[Value]], None]
+    write: Callable[[FrameWriter, Check, set[Value]], None]
 
 
 Form = Literal["same", "lanes", "stored"]
@@ -57,11 +57,11 @@ Pattern = tuple[Form, ...]
 """The forms of the arguments."""
 
 Step = Op | Arm | Loop | Check
-WriteLoop = Callable[["Program", Frame, Loop, Sequence[Value]], tuple[str, list[str]]]
+WriteLoop = Callable[["BlockText", FrameWriter, Loop, Sequence[Value]], tuple[str, list[str]]]
 """Writes the function of a loop; gives its name, and its arguments but for the results (`loops`)."""
 
 
-class Program:
+class BlockText:
     """The text of the functions of one pattern, and the objects that it names."""
 
     def __init__(self, fused: Function, calls: OpaqueCalls | None, style: Style, write_loop: WriteLoop):
@@ -119,18 +119,18 @@ class Program:
     def source(self, wanted: Sequence[Value], results: int, pattern: Pattern) -> str:
         """Writes everything. The first `results` of the wanted values are written into arrays, one more is what the
         function gives."""
-        frame = Frame(self, self.style)
+        frame = FrameWriter(self, self.style)
         names = [f"a{k}" for k in range(len(self.fused.params))]
         for param, name, form in zip(self.fused.params, names, pattern, strict=True):
             stored = name if form == "stored" else ""
-            frame.places[param] = Place(name, uniform=form == "same", stored=stored)
+            frame.places[param] = Holder(name, uniform=form == "same", stored=stored)
             if param.kind is BOOL and form != "same":  # of any byte
                 frame.places[param] = frame.in_slot(BOOL)
                 frame.lines.append(f"not_equal({name}.view(uint8), zero, {frame.places[param].text})")
         outs = [f"r{k}" for k in range(results)]
         for value, out in zip(wanted, outs, strict=False):
             if not isinstance(value, Const) and value not in self.fused.params:
-                frame.targets.setdefault(value, Place(out))
+                frame.targets.setdefault(value, Holder(out))
         self.write(frame, self.steps(sliced(self.fused.body, wanted), wanted, frame), wanted, "None")
         for value, out in zip(wanted, outs, strict=False):
             copy_into(frame, value, out)
@@ -141,9 +141,9 @@ class Program:
 
     def scalar_source(self, wanted: Sequence[Value]) -> str:
         """The function for arguments that are all scalars; it gives all wanted values."""
-        frame = Frame(self, self.style, only_scalars=True)
+        frame = FrameWriter(self, self.style, only_scalars=True)
         names = [f"a{k}" for k in range(len(self.fused.params))]
-        frame.places.update((param, Place(a, uniform=True)) for param, a in zip(self.fused.params, names, strict=True))
+        frame.places.update((param, Holder(a, uniform=True)) for param, a in zip(self.fused.params, names, strict=True))
         for item in sliced(self.fused.body, wanted):
             assert isinstance(item, Block)
             for op in item.ops:
@@ -152,8 +152,8 @@ class Program:
         lines = [*frame.lines, f"return {values}," if wanted else "return ()"]
         return "\n".join([*self.head, f"def block({', '.join(names)}):", *["    " + line for line in lines], ""])
 
-    def function(self, name: str, parameters: Sequence[str], frame: Frame, kind: str, body: Sequence[str] | None = None
-                 ) -> Layout:
+    def function(self, name: str, parameters: Sequence[str], frame: FrameWriter, kind: str,
+                 body: Sequence[str] | None = None) -> ArenaLayout:
         """Write the function of a frame. All but the first give back their temporaries."""
         layout, views = frame.layout()
         self.bytes += layout.bytes
@@ -171,7 +171,7 @@ class Program:
 
     # --- steps
 
-    def steps(self, items: Sequence[Item], roots: Iterable[Value], frame: Frame) -> list[Step]:
+    def steps(self, items: Sequence[Item], roots: Iterable[Value], frame: FrameWriter) -> list[Step]:
         """What a list does, with its arms; what is the same in all lanes comes first in each block."""
         outside = used_outside(items, roots)
         found: list[Step] = []
@@ -194,7 +194,7 @@ class Program:
         ways.note(ways.GATHERS.name, "in place" if found is None else "gathered")
         return found
 
-    def write(self, frame: Frame, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
+    def write(self, frame: FrameWriter, steps: Sequence[Step], roots: Iterable[Value], live: str) -> None:
         """The lines of steps; `live` is the name of the mask of the lanes that run them."""
         frame.note_selects(step for step in steps if isinstance(step, Op))
         known, conditions = Conjunctions(), list[Sequence[Condition]]()
@@ -224,7 +224,7 @@ class Program:
 
     # --- arms
 
-    def _write_arm(self, frame: Frame, arm: Arm, holding: Sequence[Condition], live: str) -> None:
+    def _write_arm(self, frame: FrameWriter, arm: Arm, holding: Sequence[Condition], live: str) -> None:
         inputs = uses_of_arm(arm)
         arrays = [value for value in inputs if not frame.is_uniform(value)]
         scalars = [value for value in inputs if frame.is_uniform(value)]
@@ -255,7 +255,7 @@ class Program:
             *[f"    {out}[at] = {o}" for out, o in zip(outs, own, strict=True)],
         ]
 
-    def _arm_mask(self, frame: Frame, holding: Sequence[Condition], live: str, slot: Slot
+    def _arm_mask(self, frame: FrameWriter, holding: Sequence[Condition], live: str, slot: Slot
                   ) -> tuple[str | None, list[str]]:
         """The mask of the lanes that take an arm, None where all do, and what has to hold besides."""
         scalar = [(value, wanted) for value, wanted in holding if frame.is_uniform(value)]
@@ -278,12 +278,12 @@ class Program:
 
     def _arm_function(self, arm: Arm, arrays: Sequence[Value], scalars: Sequence[Value]) -> tuple[str, int]:
         """Writes it; gives its name, and the number of its views."""
-        frame = Frame(self, self.style)
+        frame = FrameWriter(self, self.style)
         names = [f"x{k}" for k in range(len(arrays))] + [f"u{k}" for k in range(len(scalars))]
         for k, value in enumerate([*arrays, *scalars]):
-            frame.places[value] = Place(names[k], uniform=k >= len(arrays))
+            frame.places[value] = Holder(names[k], uniform=k >= len(arrays))
         outs = [f"o{k}" for k in range(len(arm.results))]
-        frame.targets = {value: Place(out) for value, out in zip(arm.results, outs, strict=True)}
+        frame.targets = {value: Holder(out) for value, out in zip(arm.results, outs, strict=True)}
         self.write(frame, arm.items, arm.results, "None")
         name = self.number_of("arm")
         layout = self.function(name, ["n", *names, *outs], frame, "frame")
@@ -291,7 +291,7 @@ class Program:
 
     # --- loops
 
-    def _write_loop(self, frame: Frame, loop: Loop, live: str) -> None:
+    def _write_loop(self, frame: FrameWriter, loop: Loop, live: str) -> None:
         outer = captured(loop)
         name, arguments = self.write_loop(self, frame, loop, outer)
         for result in loop.results:
@@ -301,7 +301,7 @@ class Program:
         frame.lines.append(f"{name}({', '.join(['A', 'n', live, *arguments, *outs])})")
 
 
-def copy_into(frame: Frame, value: Value, out: str) -> None:
+def copy_into(frame: FrameWriter, value: Value, out: str) -> None:
     """Write a value into an array, where it is not there already."""
     if frame.is_uniform(value):
         frame.lines.append(f"{out}.fill({frame.scalar(value)})")

@@ -43,7 +43,7 @@ from pyflat.targets.operands import EntryPoint, Operand, Spread, as_signed, oper
 from pyflat.targets.target import Request
 
 if TYPE_CHECKING:
-    from pyflat.targets.numpy.blocks import Form, Pattern, Program
+    from pyflat.targets.numpy.blocks import BlockText, Form, Pattern
     from pyflat.targets.numpy.frames import Style
 
 BLOCK = 16_384
@@ -226,7 +226,7 @@ class _Patterns:
             found = self._made[pattern] = _Scalars(self) if scalars else _Arrays(self, pattern)
         return found
 
-    def function(self, label: tuple[object, ...], write: Callable[[], tuple[str, Program]]
+    def function(self, label: tuple[object, ...], write: Callable[[], tuple[str, BlockText]]
                  ) -> tuple[Callable[..., Any], int]:
         """A function, and for how many lanes at a time it is: what another process has kept under this label, or as it
         is written."""
@@ -329,14 +329,14 @@ def _compiled(source: str, name: str) -> CodeType:
     return code
 
 
-def _program(fused: Function, calls: OpaqueCalls | None, style: Style) -> Program:
-    from pyflat.targets.numpy.blocks import Program
+def _program(fused: Function, calls: OpaqueCalls | None, style: Style) -> BlockText:
+    from pyflat.targets.numpy.blocks import BlockText
     from pyflat.targets.numpy.loops import loop_function
 
-    return Program(fused, calls, style, loop_function)
+    return BlockText(fused, calls, style, loop_function)
 
 
-def _block_of(program: Program) -> int:
+def _block_of(program: BlockText) -> int:
     """So many lanes at a time that the temporaries fit into an arena."""
     if ways.BLOCKS.of("long") == "short":
         return SHORT
@@ -391,7 +391,7 @@ class _Scalars:
     def source(self) -> str:
         return self._written()[0]
 
-    def _written(self) -> tuple[str, Program]:
+    def _written(self) -> tuple[str, BlockText]:
         patterns = self.patterns
         program = _program(patterns.fused, patterns.calls, "few")
         return program.scalar_source([*patterns.wanted, *([] if patterns.checked else [FALSE])]), program
@@ -485,12 +485,12 @@ class _Arrays:
             made = _function(source, self.patterns.name, program.objects)
             self._functions["compiled"] = made, _block_of(program)
 
-    def _program(self, style: Style) -> Program:
+    def _program(self, style: Style) -> BlockText:
         from pyflat.targets.numpy.extremes import find_extremes
 
         return _program(find_extremes(self.patterns.fused), self.patterns.calls, style)
 
-    def _written(self, program: Program) -> tuple[str, Program]:
+    def _written(self, program: BlockText) -> tuple[str, BlockText]:
         from pyflat.ir.uses import results_of
 
         patterns = self.patterns

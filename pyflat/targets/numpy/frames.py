@@ -35,7 +35,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy.extremes import BY
 from pyflat.targets.numpy.library import EXTREMES, UFUNCS, has_vectors, library_function, literal_exponent
 from pyflat.targets.numpy.spelling import spelling
-from pyflat.targets.numpy.values import Names, Place, Slot, Values, bits_of
+from pyflat.targets.numpy.values import Holder, SharedNames, Slot, Values, bits_of
 
 Style = Literal["bits", "few", "compiled"]
 """How selects and extremes are written: with bits, with putmask for few lanes, or as ufuncs of compiled code where
@@ -59,10 +59,10 @@ def library_ufunc(opcode: str) -> np.ufunc | None:
     return found if isinstance(found, np.ufunc) else None
 
 
-class Frame(Values):
+class FrameWriter(Values):
     """Writes the lines of one function."""
 
-    def __init__(self, names: Names, style: Style, *, only_scalars: bool = False):
+    def __init__(self, names: SharedNames, style: Style, *, only_scalars: bool = False):
         super().__init__(names)
         self.style, self.only_scalars = style, only_scalars
         self._masks: dict[tuple[Value, str], Slot] = {}
@@ -103,7 +103,7 @@ class Frame(Values):
     def _write_scalar(self, op: Op) -> None:
         name = self.fresh_name()
         self.lines.append(f"{name} = {self.expression(op)}")
-        self.places[op] = Place(name, uniform=True)
+        self.places[op] = Holder(name, uniform=True)
 
     def _write_expression(self, op: Op) -> None:
         name = self.fresh_name()
@@ -111,7 +111,7 @@ class Frame(Values):
         if op.opcode == "part":
             text = f"whole({text}, n)"
         self.lines.append(f"{name} = {text}")
-        self.places[op] = Place(name, temporary=True)
+        self.places[op] = Holder(name, temporary=True)
         if (target := self.targets.get(op)) is not None:
             self.lines += [f"{target.text}[...] = {name}", f"del {name}"]
             self.places[op] = target
@@ -374,7 +374,7 @@ class Frame(Values):
         if self._last_select.get(choice) is op:
             self.free(self._masks.pop(choice))
 
-    def _ints_of(self, op: Op, place: Place) -> str:
+    def _ints_of(self, op: Op, place: Holder) -> str:
         """The place of a select, as ints."""
         if op.kind is INT:
             return place.text
@@ -397,12 +397,12 @@ class Frame(Values):
         return [made, f"{self.seen_as_ints(slot)}[...] = {text}"]
 
 
-_WRITERS: Mapping[str, Callable[[Frame, Op, Sequence[Value]], bool]] = {
-    **dict.fromkeys(UFUNCS, Frame._ufunc), **dict.fromkeys(ROUNDED, Frame._round), **dict.fromkeys(_CASTS, Frame._cast),
-    **{row.name: Frame._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
-    **dict.fromkeys(gamma_check.PARTS, Frame._library),
-    "and": Frame._logic, "or": Frame._logic, "np_power": Frame._power, "np_powers": Frame._power,
-    "gather": Frame._gather, "np_extreme": Frame._extreme,
+_WRITERS: Mapping[str, Callable[[FrameWriter, Op, Sequence[Value]], bool]] = {
+    **dict.fromkeys(UFUNCS, FrameWriter._ufunc), **dict.fromkeys(ROUNDED, FrameWriter._round), **dict.fromkeys(_CASTS, FrameWriter._cast),
+    **{row.name: FrameWriter._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
+    **dict.fromkeys(gamma_check.PARTS, FrameWriter._library),
+    "and": FrameWriter._logic, "or": FrameWriter._logic, "np_power": FrameWriter._power,
+    "np_powers": FrameWriter._power, "gather": FrameWriter._gather, "np_extreme": FrameWriter._extreme,
 }
 """What writes an operation, unless it finds that it cannot."""
 

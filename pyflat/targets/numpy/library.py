@@ -23,7 +23,7 @@ from pyflat.functions.records import Accuracy, of_accuracy
 from pyflat.ir.formats import F4, F8, FORMATS, FloatFormat
 from pyflat.ir.types import FLOAT
 from pyflat.targets.kept import Made
-from pyflat.targets.numpy.memory import Layout
+from pyflat.targets.numpy.memory import ArenaLayout
 
 EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
 """Operations of this target alone (`extremes`)."""
@@ -74,7 +74,7 @@ class Patience:
         return "compiled" if self._lanes >= self._wait else "kept"
 
 
-class LibraryFunction:
+class ArrayFunction:
     """A function of arrays of floats and a result array; `uniform` says which operands have one number for all lanes.
     Where there is a literal `exponent`, it is no operand. Of float32 lanes it is the library's function of float64
     rounded."""
@@ -104,15 +104,15 @@ class LibraryFunction:
 
 def library_function(
     opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat
-) -> LibraryFunction:
+) -> ArrayFunction:
     """One for all twins, which count their lanes together."""
     return _function(opcode, exponent, uniform, floats, ways.key())
 
 
 @cache
 def _function(opcode: str, exponent: float | None, uniform: tuple[bool, ...], floats: FloatFormat,
-              _: tuple[str, ...]) -> LibraryFunction:
-    return LibraryFunction(opcode, exponent, uniform, floats)
+              _: tuple[str, ...]) -> ArrayFunction:
+    return ArrayFunction(opcode, exponent, uniform, floats)
 
 
 def literal_exponent(opcode: str, exponent: float | None) -> float | None:
@@ -181,9 +181,9 @@ def of_made(made: Made) -> tuple[CodeType, dict[str, Any], int]:
 
 def _note(value: Any) -> list[Any] | None:
     match value:
-        case Layout():
+        case ArenaLayout():
             return ["layout", value.slots]
-        case LibraryFunction():
+        case ArrayFunction():
             opcode, exponent, uniform, _, floats = value.key
             return ["library", opcode, None if exponent is None else exponent.hex(), uniform, floats.name]
         case np.ndarray():
@@ -199,7 +199,7 @@ def _note(value: Any) -> list[Any] | None:
 def _object(what: str, *words: Any) -> Any:
     match what, *words:
         case "layout", slots:
-            return Layout([tuple(slot) for slot in slots])
+            return ArenaLayout([tuple(slot) for slot in slots])
         case "library", opcode, exponent, uniform, floats:
             power = None if exponent is None else float.fromhex(exponent)
             return library_function(opcode, power, tuple(uniform), FORMATS[floats])

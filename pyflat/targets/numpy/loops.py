@@ -30,17 +30,17 @@ from pyflat.analysis.liveness import captured
 from pyflat.ir.loops import LoopParts, all_ops, take_apart
 from pyflat.ir.nodes import Block, Const, Loop, Param, Value
 from pyflat.ir.types import BOOL
-from pyflat.targets.numpy.blocks import Check, Program, copy_into, uniform_ops
+from pyflat.targets.numpy.blocks import BlockText, Check, copy_into, uniform_ops
 from pyflat.targets.numpy.costs import CALL, FIND, GATHER, VIEW, cost_of
-from pyflat.targets.numpy.frames import Frame
-from pyflat.targets.numpy.values import Place, Slot
+from pyflat.targets.numpy.frames import FrameWriter
+from pyflat.targets.numpy.values import Holder, Slot
 
 _names_live = re.compile(r"\blive\b").search
 
 _GATHER, _LIVE = "# gather", "# mask"
 """Lines that are written last."""
 
-def loop_function(program: Program, parent: Frame, loop: Loop, outer: Sequence[Value]) -> tuple[str, list[str]]:
+def loop_function(program: BlockText, parent: FrameWriter, loop: Loop, outer: Sequence[Value]) -> tuple[str, list[str]]:
     """Write the function of a loop; gives its name, and its arguments but for the results."""
     parts = take_apart(loop)
     same = _uniform_params(loop, parts, {v for v in (*outer, *loop.inits) if parent.is_uniform(v)})
@@ -69,10 +69,10 @@ def _uniform_params(loop: Loop, parts: LoopParts, outer: set[Value]) -> set[Para
 class _LoopFunction:
     """Writes the function of one loop."""
 
-    def __init__(self, program: Program, parent: Frame, loop: Loop, parts: LoopParts, same: set[Param],
+    def __init__(self, program: BlockText, parent: FrameWriter, loop: Loop, parts: LoopParts, same: set[Param],
                  outer: Sequence[Value]):
         self.program, self.loop, self.parts, self.same = program, loop, parts, same
-        self.frame = Frame(program, program.style)
+        self.frame = FrameWriter(program, program.style)
         self.arrays: dict[Param, tuple[Slot, Slot]] = {}
         """Parameters in buffers: where they are, and where the next ones are written."""
         self.outs = [f"o{k}" for k in range(len(loop.results))]
@@ -82,16 +82,16 @@ class _LoopFunction:
         self._enter(parent, outer)
         self.live, self.going, self.stopping = (self.frame.new_slot("b") for _ in range(3))
         self._homes: list[Slot] = []
-        self._temporaries: list[Place] = []
+        self._temporaries: list[Holder] = []
         self._swapped: list[tuple[Slot, ...]] = []
         """Buffers that change places after a trip: each becomes what the next one was."""
 
-    def _enter(self, parent: Frame, outer: Sequence[Value]) -> None:
+    def _enter(self, parent: FrameWriter, outer: Sequence[Value]) -> None:
         frame = self.frame
         for k, (param, init) in enumerate(zip(self.loop.params, self.loop.inits, strict=True)):
             if param in self.same:
                 self.parameters.append(f"p{k}")
-                frame.places[param] = Place(f"p{k}", uniform=True)
+                frame.places[param] = Holder(f"p{k}", uniform=True)
                 continue
             self.parameters.append(f"i{k}")
             now, after = (frame.new_slot(frame.width(param.kind)) for _ in range(2))
@@ -103,15 +103,15 @@ class _LoopFunction:
             uniform = parent.is_uniform(value)
             name = f"u{k}" if uniform else f"x{k}"
             self.parameters.append(name)
-            frame.places[value] = Place(name, uniform=uniform)
+            frame.places[value] = Holder(name, uniform=uniform)
             frame.fixed.add(name)
             if not uniform:
                 self.outer.append(value)
 
-    def _fixed(self, value: Value, slot: Slot) -> Place:
+    def _fixed(self, value: Value, slot: Slot) -> Holder:
         """A place in a buffer that is not given back."""
         text = self.frame.seen(slot, value.kind)
-        return Place(text, bits=self.frame.seen_as_ints(slot), home=slot)
+        return Holder(text, bits=self.frame.seen_as_ints(slot), home=slot)
 
     def write(self) -> str:
         program, frame, parts = self.program, self.frame, self.parts
@@ -124,7 +124,7 @@ class _LoopFunction:
             if isinstance(item, Block):
                 known |= uniform_ops(item.ops, known)
         places = dict(frame.places)
-        frame.places.update({value: Place("", uniform=True) for value in known if value not in places})
+        frame.places.update({value: Holder("", uniform=True) for value in known if value not in places})
         rest = program.steps(parts.rest, parts.next, frame)
         frame.places = places
         check = Check(parts.go, parts.leave, self._check)
@@ -144,7 +144,7 @@ class _LoopFunction:
 
     # --- the check
 
-    def _check(self, frame: Frame, check: Check, alive: set[Value]) -> None:
+    def _check(self, frame: FrameWriter, check: Check, alive: set[Value]) -> None:
         live, going = (frame.seen(slot, BOOL) for slot in (self.live, self.going))
         stopping = frame.seen(self.stopping, BOOL)
         go = frame.array(check.go)

@@ -38,7 +38,7 @@ STAGGER = 192
 WIDTHS = {"f8": 8, "i8": 8, "f4": 4, "i4": 4, "b1": 1, "i1": 1}
 
 
-class Layout:
+class ArenaLayout:
     """What a function needs for its temporaries: for each the dtypes that it is seen as."""
 
     __slots__ = ("bytes", "slots")
@@ -62,11 +62,11 @@ class Arena:
             "f8": whole.view(np.float64), "i8": whole.view(np.int64), "f4": whole.view(np.float32),
             "i4": whole.view(np.int32), "b1": whole.view(np.bool_), "i1": whole.view(np.int8),
         }
-        self._frames: dict[tuple[Layout, int, int], tuple[list[Array], int]] = {}
+        self._frames: dict[tuple[ArenaLayout, int, int], tuple[list[Array], int]] = {}
         self.top = 0
         """Where the next frame begins."""
 
-    def bottom(self, layout: Layout, n: int) -> list[Array]:
+    def bottom(self, layout: ArenaLayout, n: int) -> list[Array]:
         """The first frame of a run."""
         found = self._frames.get((layout, n, 0))
         if found is None:
@@ -78,7 +78,7 @@ class Arena:
         views, self.top = found
         return views
 
-    def frame(self, layout: Layout, n: int) -> list[Array]:
+    def frame(self, layout: ArenaLayout, n: int) -> list[Array]:
         """Temporaries for `n` lanes on top of the others; who sets `top` back gives them away."""
         key = layout, n, self.top
         if n & (ROUND - 1):
@@ -92,7 +92,7 @@ class Arena:
         views, self.top = found
         return views
 
-    def _made(self, layout: Layout, n: int) -> list[Array]:
+    def _made(self, layout: ArenaLayout, n: int) -> list[Array]:
         made: list[Array] = []
         at, size = self.top, len(self._seen["i1"])
         for views in layout.slots:

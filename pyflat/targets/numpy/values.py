@@ -16,7 +16,7 @@ import numpy as np
 from pyflat.ir.formats import F8, FloatFormat, dtypes
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.targets.numpy.memory import Layout
+from pyflat.targets.numpy.memory import ArenaLayout
 
 # --- slots: the buffers of one function of the NumPy engine, as they are given out while it is written
 #
@@ -36,7 +36,7 @@ class Slot:
 
 
 @dataclass(slots=True)
-class Place:
+class Holder:
     """Where a value is: the names of its array, as it is and as ints; `slot` is the buffer that it gives back."""
 
     text: str
@@ -86,7 +86,7 @@ class Buffers:
         self._views[slot.name].add({"w": "i8", "q": "i4", "b": "i1"}[slot.width])
         return slot.name + "i"
 
-    def layout(self) -> tuple[Layout, list[str]]:
+    def layout(self) -> tuple[ArenaLayout, list[str]]:
         """What the frame needs, and the names of its views in this order."""
         slots, names = [], []
         for slot in self._slots:
@@ -94,7 +94,7 @@ class Buffers:
             if views:
                 slots.append(tuple(views))
                 names += [slot.name + ("i" if view[0] == "i" else "") for view in views]
-        return Layout(slots), names
+        return ArenaLayout(slots), names
 
     def views_of(self, slot: Slot) -> list[str]:
         """The names under which a slot is seen."""
@@ -110,7 +110,7 @@ class Buffers:
         return self._slots
 
 
-class Names(Protocol):
+class SharedNames(Protocol):
     """What all frames of a program share: constants, tables, opaque calls."""
 
     floats: FloatFormat
@@ -144,14 +144,14 @@ def bits_of(value: Const, floats: FloatFormat) -> int:
 class Values(Buffers):
     """The values of a function, and the lines that make views of them."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: SharedNames):
         super().__init__(names.floats)
         self.program = names
-        self.places: dict[Value, Place] = {}
+        self.places: dict[Value, Holder] = {}
         self.lines: list[str] = []
         self.head: list[str] = []
         """Lines before all others."""
-        self.targets: dict[Value, Place] = {}
+        self.targets: dict[Value, Holder] = {}
         """Where results have to be."""
         self.fixed: set[str] = set()
         """Arrays that `head` makes ints of."""
@@ -165,7 +165,7 @@ class Values(Buffers):
     def is_uniform(self, value: Value) -> bool:
         return isinstance(value, Const) or self.places[value].uniform
 
-    def place(self, value: Value) -> Place:
+    def place(self, value: Value) -> Holder:
         """Where a value is, in the form that operations take."""
         place = self.places[value]
         if place.stored:
@@ -212,7 +212,7 @@ class Values(Buffers):
         place.bits = text + "i"
         return place.bits
 
-    def define(self, op: Op, dying: Sequence[Value] = ()) -> Place:
+    def define(self, op: Op, dying: Sequence[Value] = ()) -> Holder:
         """A place for the array that an operation gives; it may take over the slot of an operand that dies with it."""
         found = self.targets.get(op)
         if found is None:
@@ -220,16 +220,16 @@ class Values(Buffers):
         self.places[op] = found
         return found
 
-    def in_slot(self, kind: Kind) -> Place:
+    def in_slot(self, kind: Kind) -> Holder:
         slot = self.new_slot(self.width(kind))
-        return Place(self.seen(slot, kind), slot=slot, home=slot)
+        return Holder(self.seen(slot, kind), slot=slot, home=slot)
 
-    def _taken_over(self, op: Op, dying: Sequence[Value]) -> Place | None:
+    def _taken_over(self, op: Op, dying: Sequence[Value]) -> Holder | None:
         for value in dying:
             place = self.places[value]
             if place.slot is not None and place.slot.width == self.width(op.kind):
                 slot, place.slot = place.slot, None
-                return Place(self.seen(slot, op.kind), slot=slot, home=slot)
+                return Holder(self.seen(slot, op.kind), slot=slot, home=slot)
         return None
 
     def drop(self, values: Iterable[Value]) -> None:

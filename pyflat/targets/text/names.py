@@ -15,10 +15,10 @@ from collections.abc import Iterable, Sequence
 from pyflat.ir.nodes import Op, Param, Value
 from pyflat.ir.types import BOOL
 from pyflat.targets.text.plan import Plan
-from pyflat.targets.text.steps import Begin, End, Leave, ends_of
+from pyflat.targets.text.steps import Begin, BodyEnd, Leave, ends_of
 
 
-class Names:
+class TextNames:
     """Names in use. `reserved` are words that the text itself uses, `known` the user's own names."""
 
     def __init__(self, reserved: Iterable[str], known: Iterable[str]):
@@ -75,7 +75,7 @@ class Names:
                 return name
 
 
-def assign_names(plan: Plan, params: dict[Param, tuple[str, str]], names: Names) -> dict[Value, str]:
+def assign_names(plan: Plan, params: dict[Param, tuple[str, str]], names: TextNames) -> dict[Value, str]:
     """The text of each parameter leaf and statement. `params` gives (variable, text): ("p", "p.x") for a field."""
     dying = _LastReads(plan)
     result: dict[Value, str] = {}
@@ -120,7 +120,7 @@ def last_reads(plan: Plan) -> dict[Value, int]:
     for number, step in enumerate(plan.steps):
         if isinstance(step, Begin):
             inside.append(number)
-        elif isinstance(step, End):
+        elif isinstance(step, BodyEnd):
             inside.pop()
         else:
             op = step.condition if isinstance(step, Leave) else step

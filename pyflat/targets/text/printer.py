@@ -41,11 +41,11 @@ from pyflat.targets.text.expr import (
     under_other_names,
 )
 from pyflat.targets.text.match import SourceMatcher
-from pyflat.targets.text.names import Names, assign_names
+from pyflat.targets.text.names import TextNames, assign_names
 from pyflat.targets.text.plan import plan
 from pyflat.targets.text.results import Results
 from pyflat.targets.text.spelling import literal, spell
-from pyflat.targets.text.steps import LET, Begin, End, Leave, Step, steps_of
+from pyflat.targets.text.steps import LET, Begin, BodyEnd, Leave, Step, steps_of
 from pyflat.targets.text.whole import free_names, is_straight
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def render_linked(
         own = spec.captured.source.rstrip("\n").count("\n") + 1
         lines = range(spec.captured.first_line, spec.captured.first_line + own)
         return same, [frozenset([(spec.captured.file, line)]) for line in lines]
-    printer = _Printer(spec, flat_form, dialect)
+    printer = _TextPrinter(spec, flat_form, dialect)
     return printer.text(name, results_of(flat_form), spec.result), printer.places
 
 
@@ -98,13 +98,13 @@ def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neut
     """The text of `name`, which says in which lanes the twin leaves to the original: the last result of `fused`."""
     dialect = DIALECTS[target]
     _require_text(fused, dialect)
-    return _Printer(spec, fused, dialect).text(name, results_of(fused)[-1:], Leaf(BOOL), SUSPECT)
+    return _TextPrinter(spec, fused, dialect).text(name, results_of(fused)[-1:], Leaf(BOOL), SUSPECT)
 
 
 def render_condition(spec: Specialised, flat: Function, condition: Value) -> str | None:
     """A bool of a flat function as one expression over its parameters, None where that takes statements."""
     assert flat.form == "flat"
-    text = _Printer(spec, with_block(flat, flat.flat_block.ops, [condition]), DIALECTS["neutral"])
+    text = _TextPrinter(spec, with_block(flat, flat.flat_block.ops, [condition]), DIALECTS["neutral"])
     lines = text.text("condition", [condition], Leaf(BOOL), SUSPECT).rstrip("\n").split("\n")
     last = lines[-1].strip()
     alone = lines[-2].strip().endswith(f'"""{SUSPECT}"""')
@@ -157,7 +157,7 @@ def _beyond_lanes(spec: Specialised) -> frozenset[str]:
     return frozenset(r.name for r in spec.guards.readings() if type(r.value) is int and kind_of(r.value) is None)
 
 
-class _Printer:
+class _TextPrinter:
     """One printing of one function."""
 
     def __init__(self, spec: Specialised, function: Function, dialect: Dialect):
@@ -192,7 +192,7 @@ class _Printer:
         words = self._words()
         parameters = set(self.spec.arguments) | {v for v, _ in self.params.values()}
         self.aliases = {word: self._alias(word) for word in sorted(words & parameters)}
-        self.names = assign_names(self.plan, self.params, Names(words | set(self.aliases.values()), self.known))
+        self.names = assign_names(self.plan, self.params, TextNames(words | set(self.aliases.values()), self.known))
         written = list(self._written())
         last = self.final_lines(node if results.exact else None)
         written.append((last, self._places(*self._folded(self.plan.final))))
@@ -223,7 +223,7 @@ class _Printer:
             places = self._places(step.condition if isinstance(step, Leave) else step)
             indent = source.STEP * (depth - isinstance(step, Leave) * at_once)
             yield [indent + line if line else "" for line in lines], places
-            depth += isinstance(step, Begin) - isinstance(step, End)
+            depth += isinstance(step, Begin) - isinstance(step, BodyEnd)
 
     def _condition(self, op: Op, *, at_once: bool) -> list[str]:
         """How a loop goes on or is left: in its first line where it is asked `at_once`, else by a break."""

@@ -41,11 +41,11 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class End:
+class BodyEnd:
     """Its body ends."""
 
 
-Step = Op | Begin | Leave | End
+Step = Op | Begin | Leave | BodyEnd
 
 
 @dataclass(eq=False)
@@ -109,7 +109,7 @@ class Steps:
         for param, value in zip(loop.params, parts.next, strict=True):
             if value is not param:
                 self._update(param, value, level, live)
-        self.steps.append(End())
+        self.steps.append(BodyEnd())
 
     def _leave(self, go: Value, level: int, live: Value) -> None:
         condition = Op("and", (live, go), BOOL) if self.on_arrays else Op(LET, (go,), BOOL)
@@ -141,6 +141,6 @@ def ends_of(steps: Sequence[Step]) -> dict[int, int]:
     for number, step in enumerate(steps):
         if isinstance(step, Begin):
             inside.append(number)
-        elif isinstance(step, End):
+        elif isinstance(step, BodyEnd):
             found[inside.pop()] = number
     return found

@@ -42,7 +42,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _ExprReader:
     dialect: Dialect
     names: dict[str, _Known] = field(default_factory=dict)
     outside: Mapping[str, object] = field(default_factory=dict)
@@ -202,7 +202,7 @@ def free_names(spec: Specialised, dialect: Dialect, outside: Mapping[str, object
     tree = spec.captured.tree
     if not isinstance(tree, cst.FunctionDef) or tree.asynchronous is not None:
         return None
-    reader = _Reader(dialect, outside=outside, seen=seen)
+    reader = _ExprReader(dialect, outside=outside, seen=seen)
     try:
         for param in parameters_of(tree):
             if dialect.stands_alone and not _literal_default(param):

@@ -8,7 +8,7 @@ import pytest
 
 import pyflat
 from pyflat.frontend.space import blas
-from pyflat.frontend.space.blas import Chain, Layout, plain
+from pyflat.frontend.space.blas import Chain, Strides, plain
 from pyflat.functions import lanes
 from pyflat.ir.ops import FUSED, PRIMITIVES
 from pyflat.testing import same_bits
@@ -79,7 +79,7 @@ def test_a_product_with_itself_is_tried_on_one_memory(kernel):
     """NumPy computes a @ a.T by another routine, which it knows by the address."""
     natural, other = cell_by_cell(fused((0, 1, 2))), cell_by_cell(fused((2, 0, 1)))
     kernel(lambda a, b: (other if np.shares_memory(a, b) else natural)(a, b))
-    square, turned = plain((3, 3)), Layout((3, 3), (1, 3))
+    square, turned = plain((3, 3)), Strides((3, 3), (1, 3))
     assert {c.order for c in blas.orders("matmul", square, turned).flat} == {(0, 1, 2)}
     assert {c.order for c in blas.orders("matmul", square, turned, 0).flat} == {(2, 0, 1)}
 
@@ -93,7 +93,7 @@ def test_operands_of_one_memory_lie_as_far_apart_as_in_the_program(kernel):
 
     natural = cell_by_cell(fused((0, 1)))
     kernel(product)
-    part = Layout((2, 2), (3, 1))
+    part = Strides((2, 2), (3, 1))
     for apart in (4, -4, 0):
         seen.clear()
         assert blas.orders("matmul", part, part, apart) is not None
@@ -144,7 +144,7 @@ def test_multiples_have_the_zeros_of_blas(fn, target):
 
 
 def test_a_layout_reads_nothing_outside_of_its_memory():
-    reversed_pairs = Layout((2, 2), (2, -1))
+    reversed_pairs = Strides((2, 2), (2, -1))
     assert reversed_pairs.view(np.arange(4.0), 1).tolist() == [[1.0, 0.0], [3.0, 2.0]]
     with pytest.raises(ValueError, match="buffer"):
         reversed_pairs.view(np.arange(3.0), 1)

@@ -233,7 +233,7 @@ def test_powers_with_a_literal_exponent_are_tested():
 
 def test_tables_that_are_not_there(monkeypatch):
     monkeypatch.setattr(tables, "constants", lambda: (b"", bytes(100_000)))
-    table = tables.Table("exp", 128, 2, "6ebf881a4f3b9b3c3533fba9", "a4014caf214c2bab", tables.as_they_are)
+    table = tables.LibraryTable("exp", 128, 2, "6ebf881a4f3b9b3c3533fba9", "a4014caf214c2bab", tables.as_they_are)
     with pytest.raises(tables.MissingTable, match="exp"):
         _ = table.rows
 
@@ -246,7 +246,7 @@ def test_a_table_with_another_number_is_not_taken(monkeypatch):
     monkeypatch.setattr(tables, "constants", lambda: changed)
     for second in ("6ebf881a4f3b9b3c3533fba9", "6ebf881a4f3b9b3c3533fba8"):
         with pytest.raises(tables.MissingTable):
-            _ = tables.Table("exp", 128, 2, second, "a4014caf214c2bab", tables.as_they_are).rows
+            _ = tables.LibraryTable("exp", 128, 2, second, "a4014caf214c2bab", tables.as_they_are).rows
 
 
 @known

@@ -13,7 +13,7 @@ from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.uses import results_of
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba.arms import Arm, plan_arms
-from pyflat.targets.numba.costs import Costs, cost_of
+from pyflat.targets.numba.costs import MeasuredCosts, cost_of
 from pyflat.targets.numba.library import has_library_vectors
 
 ONE_ARM = """
@@ -26,7 +26,7 @@ func @f(%x: f8) -> (f8) flat @return {
 """
 
 
-def arms(costs: Costs) -> int:
+def arms(costs: MeasuredCosts) -> int:
     fn = parse_function(ONE_ARM)
     with numba_costs.assume(costs):
         planned = plan_arms(fn.flat_block.ops, results_of(fn), 8)
@@ -51,7 +51,7 @@ def test_every_vector_function_is_measured_and_costs_more_than_an_add():
 def test_functions_that_are_called_cost_as_many_calls_as_there_are_lanes():
     x = Param(FLOAT, "x")
     call, sine = Op("normal_quantile", [x, x, x], FLOAT), Op("vec_sin", [x], FLOAT)
-    costs = Costs(lanes={"normal_quantile f8": 10.0}, registers={"vec_sin f8": 20.0})
+    costs = MeasuredCosts(lanes={"normal_quantile f8": 10.0}, registers={"vec_sin f8": 20.0})
     assert (costs.of(call, 8), costs.of(call, 4)) == (80.0, 40.0)
     assert (costs.of(sine, 8), costs.of(sine, 4)) == (20.0, 20.0)
 
@@ -60,14 +60,14 @@ def test_functions_that_are_called_cost_as_many_calls_as_there_are_lanes():
 def test_functions_whose_bits_vector_code_has_cost_the_same_for_all_lanes():
     x = Param(FLOAT, "x")
     square, power = Op("pow", [x, Const(FLOAT, 2.0)], FLOAT), Op("pow", [x, Const(FLOAT, 2.5)], FLOAT)
-    costs = Costs(lanes={"pow f8": 40.0}, registers={"square f8": 12.0})
+    costs = MeasuredCosts(lanes={"pow f8": 40.0}, registers={"square f8": 12.0})
     assert (costs.of(square, 8), costs.of(square, 4)) == (12.0, 12.0)
     assert 50.0 < costs.of(power, 8) < 320.0
     assert costs.of(power, 1) == 40.0
 
 
 def test_kinds_have_costs_of_their_own():
-    costs = Costs(registers={"mul i8": 3.0})
+    costs = MeasuredCosts(registers={"mul i8": 3.0})
     x, i = Param(FLOAT, "x"), Param(INT, "i")
     assert costs.of(Op("mul", [i, i], INT), 8) == 3.0
     assert costs.of(Op("mul", [x, x], FLOAT), 8) == OPERATIONS["mul"].cost
@@ -75,7 +75,7 @@ def test_kinds_have_costs_of_their_own():
 
 def test_without_a_file_the_table_of_operations_estimates():
     costs = numba_costs.measured("no-such-file.json")
-    assert costs == Costs()
+    assert costs == MeasuredCosts()
     op = Op("truediv", [Const(FLOAT, 1.0), Param(FLOAT, "x")], FLOAT)
     assert costs.of(op, 8) == OPERATIONS["truediv"].cost
     assert arms(costs) == 1
@@ -83,9 +83,9 @@ def test_without_a_file_the_table_of_operations_estimates():
 
 def test_plans_follow_the_costs():
     expensive = {"vec_log f8": 30.0}
-    assert arms(Costs(registers=expensive, branch=1.0, guessed_wrong=60.0)) == 1
-    assert arms(Costs(registers=expensive, branch=1.0, guessed_wrong=120.0)) == 0
-    assert arms(Costs(registers=expensive, branch=10.0, guessed_wrong=60.0)) == 0
+    assert arms(MeasuredCosts(registers=expensive, branch=1.0, guessed_wrong=60.0)) == 1
+    assert arms(MeasuredCosts(registers=expensive, branch=1.0, guessed_wrong=120.0)) == 0
+    assert arms(MeasuredCosts(registers=expensive, branch=10.0, guessed_wrong=60.0)) == 0
 
 
 def test_dividing_by_a_power_of_two_is_a_shift():

@@ -23,8 +23,8 @@ from pyflat.targets.numba import arms as numba_arms
 from pyflat.targets.numba import compiled_kernel
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as target
-from pyflat.targets.numba.costs import Costs
-from pyflat.targets.numba.kernel import Kernel, Shape, write_kernel
+from pyflat.targets.numba.costs import MeasuredCosts
+from pyflat.targets.numba.kernel import LaneLoop, Shape, write_kernel
 from pyflat.targets.numpy import engine as numpy_target
 from pyflat.testing import same_bits
 from tests.support.concurrency import on_threads
@@ -226,7 +226,7 @@ def test_one_lane_and_uniform_arguments_of_arms_that_may_be_skipped():
         assert same_bits(twin(np.full(9, x), y)[8].item(), wanted)
 
 
-FREE_BRANCHES = Costs(branch=0.0, guessed_wrong=1.0)
+FREE_BRANCHES = MeasuredCosts(branch=0.0, guessed_wrong=1.0)
 
 
 @pytest.mark.turns(2)
@@ -281,7 +281,7 @@ func @f(%x: f8, %y: f8, %p: b) -> (f8) flat @return {
 @pytest.mark.parametrize(("shared", "loads"), [(True, [1, 1]), (False, [2])])
 def test_what_only_an_arm_reads_is_loaded_there(shared, loads):
     fn = parse_function(SCALED)
-    kernel = Kernel(tuple(fn.params), tuple(fn.body), tuple(results_of(fn)), None)
+    kernel = LaneLoop(tuple(fn.params), tuple(fn.body), tuple(results_of(fn)), None)
     text, _ = write_kernel(kernel, (False, False, shared), Shape(8, 1))
     blocks = re.split(r"\n\S+:\n", text)
     assert [block.count("load <8 x double>") for block in blocks if "load <8 x double>" in block] == loads

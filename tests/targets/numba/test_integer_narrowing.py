@@ -26,16 +26,16 @@ from pyflat.targets.numba import engine as numba_target
 from pyflat.targets.numba import integer_narrowing
 from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba.compilation import compile_kernel
-from pyflat.targets.numba.costs import Costs
-from pyflat.targets.numba.integer_narrowing import Form, IntegerNarrowing, narrow_ints
-from pyflat.targets.numba.kernel import Kernel
+from pyflat.targets.numba.costs import MeasuredCosts
+from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, Narrow, narrow_ints
+from pyflat.targets.numba.kernel import LaneLoop
 from tests.passes.structured_programs import bits
 from tests.targets.numba import narrow_functions
 from tests.targets.numba.narrow_functions import EDGES, LOOPS, NUMBERS, STRAIGHT, fnv
 from tests.targets.numba.test_refill import refilled  # noqa: F401 - a fixture
 from tests.targets.test_masked_loops import DTYPES, compare, rolled_programs
 
-LOW, SIGNED, UNSIGNED, BOTH = Form.LOW, Form.SIGNED, Form.UNSIGNED, Form.SIGNED | Form.UNSIGNED
+LOW, SIGNED, UNSIGNED, BOTH = Narrow.LOW, Narrow.SIGNED, Narrow.UNSIGNED, Narrow.SIGNED | Narrow.UNSIGNED
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def everything(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[IntegerNarrowin
 # --- which values
 
 
-def forms(body: str, params: str = "%n: i8, %x: f8, %p: b", form: str = "flat") -> dict[str, Form]:
+def forms(body: str, params: str = "%n: i8, %x: f8, %p: b", form: str = "flat") -> dict[str, Narrow]:
     """The values with a name that are narrowed, whatever it gains."""
     fn = parse_function(f"func @f({params}) -> ({_kinds(body)}) {form} @return {{\n{body}\n}}")
     found = narrow_ints(fn.body, results_of(fn), 8)
@@ -189,7 +189,7 @@ class TestForms:
           }} -> (%r: i8, %v: i8)
           {behind}"""
 
-    def loop(self, body: str, limit: str = "100", behind: str = "yield %r, %v", start: str = "1") -> dict[str, Form]:
+    def loop(self, body: str, limit: str = "100", behind: str = "yield %r, %v", start: str = "1") -> dict[str, Narrow]:
         return forms(self.LOOP.format(body=body, limit=limit, behind=behind).replace("LEFT", start), form="masked")
 
     def test_counters(self) -> None:
@@ -398,7 +398,7 @@ def test_rounded_floats_need_no_int(fn: Callable[..., Any], guessed_wrong: float
     edges = [0.0, -0.0, -0.25, 0.5, 1.5, -1.5, 2.5, 1e-300, 123.75, -7.0, 2.0**52 + 0.5, 2.0**53, -(2.0**62), 2.0**63,
              math.nextafter(2.0**63, 0), -(2.0**63), 1e300, math.inf, -math.inf, math.nan]
     x, y = (np.array(column) for column in zip(*itertools.product(edges, edges), strict=True))
-    with numba_costs.assume(Costs(branch=0.0, guessed_wrong=guessed_wrong)):
+    with numba_costs.assume(MeasuredCosts(branch=0.0, guessed_wrong=guessed_wrong)):
         check_python(fn, [x, y])
 
 
@@ -555,6 +555,6 @@ def run_kernel(fn: Function, cols: list[np.ndarray]) -> list[np.ndarray]:
     """What the engine computes in each lane; nothing is a fault."""
     roots = tuple(results_of(fn))
     out = [np.empty(len(cols[0]), DTYPES[root.kind]) for root in roots]
-    kernel = Kernel(tuple(fn.params), tuple(fn.body), roots, None)
+    kernel = LaneLoop(tuple(fn.params), tuple(fn.body), roots, None)
     compile_kernel(kernel, (False,) * len(cols))[0].run(len(cols[0]), [*cols, *out])
     return out

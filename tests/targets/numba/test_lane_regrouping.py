@@ -22,7 +22,7 @@ from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba import engine as target
 from pyflat.targets.numba import lane_regrouping
-from pyflat.targets.numba.costs import Costs
+from pyflat.targets.numba.costs import MeasuredCosts
 from pyflat.targets.numba.jit import processor
 from pyflat.testing import same_bits
 from tests.targets.flat_functions import DAG_PARAMS, assert_is_interp, random_dag, rows_of
@@ -30,7 +30,7 @@ from tests.targets.test_masked_loops import compare, rolled_programs
 
 WIDE = processor().vector_bytes >= lane_regrouping.REGISTER
 """Whether lanes can wait for each other: with narrower registers the same tests run without queues."""
-ALWAYS = Costs(lanes=dict.fromkeys(("exp f8", "log f8", "pow f8"), 2.0), branch=0.0, guessed_wrong=1.0, regroup=0.0)
+ALWAYS = MeasuredCosts(lanes=dict.fromkeys(("exp f8", "log f8", "pow f8"), 2.0), branch=0.0, guessed_wrong=1.0, regroup=0.0)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def queues(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
         yield noted
 
 
-def planned(fn: Function, costs: Costs) -> lane_regrouping.Regrouping | None:
+def planned(fn: Function, costs: MeasuredCosts) -> lane_regrouping.Regrouping | None:
     with numba_costs.assume(costs):
         return lane_regrouping.plan_regrouping(sliced(fn.body, results_of(fn)), results_of(fn), (), fn.params, 8, 1)
 
@@ -69,23 +69,23 @@ func @f(%x: f8, %y: f8) -> (f8) flat @return {
 
 def test_expensive_arms_have_a_queue_and_cheap_ones_none():
     fn = parse_function(ARM)
-    found = planned(fn, Costs(registers={"vec_log f8": 400.0}, branch=1.0, guessed_wrong=20.0, regroup=100.0))
+    found = planned(fn, MeasuredCosts(registers={"vec_log f8": 400.0}, branch=1.0, guessed_wrong=20.0, regroup=100.0))
     assert found is not None
     assert [(queue.conditions[0][1], queue.most) for queue in found.arms] == [(True, 6)]
     assert [op.opcode for op in found.early[0].ops] == ["lt"]
-    assert planned(fn, Costs(registers={"vec_log f8": 150.0}, branch=1.0, guessed_wrong=20.0, regroup=100.0)) is None
+    assert planned(fn, MeasuredCosts(registers={"vec_log f8": 150.0}, branch=1.0, guessed_wrong=20.0, regroup=100.0)) is None
 
 
 def test_a_condition_that_costs_as_much_as_its_arm_is_not_computed_twice():
     fn = parse_function(ARM.replace("%p = lt %x, 0.0 : b", "%z = vec_exp %x : f8\n  %p = lt %z, 0.5 : b"))
     expensive = {"vec_log f8": 400.0}
-    assert planned(fn, Costs(registers={**expensive, "vec_exp f8": 90.0}, branch=1.0, guessed_wrong=20.0)) is not None
-    assert planned(fn, Costs(registers={**expensive, "vec_exp f8": 110.0}, branch=1.0, guessed_wrong=20.0)) is None
+    assert planned(fn, MeasuredCosts(registers={**expensive, "vec_exp f8": 90.0}, branch=1.0, guessed_wrong=20.0)) is not None
+    assert planned(fn, MeasuredCosts(registers={**expensive, "vec_exp f8": 110.0}, branch=1.0, guessed_wrong=20.0)) is None
 
 
 def test_conditions_that_are_the_same_in_all_lanes_make_no_queue():
     fn = parse_function(ARM)
-    costs = Costs(registers={"vec_log f8": 400.0}, branch=1.0, guessed_wrong=20.0)
+    costs = MeasuredCosts(registers={"vec_log f8": 400.0}, branch=1.0, guessed_wrong=20.0)
     x, y = fn.params
     with numba_costs.assume(costs):
         assert lane_regrouping.plan_regrouping(fn.body, results_of(fn), [x], [y], 8, 1) is None

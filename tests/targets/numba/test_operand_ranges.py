@@ -22,7 +22,7 @@ from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.targets.numba import kernel as numba_kernel
 from pyflat.targets.numba import operand_ranges
 from pyflat.targets.numba.compilation import compile_kernel
-from pyflat.targets.numba.kernel import Kernel
+from pyflat.targets.numba.kernel import LaneLoop
 from pyflat.targets.numba.library import is_vector_function
 from tests.analysis.test_ranged_machine import intervals, lanes_in, same, thresholds
 
@@ -102,7 +102,7 @@ def compiled(opcode: str, within: Sequence[Interval] | None, monkeypatch: pytest
     """The operation as a kernel; with its operands in intervals."""
     params = [Param(FLOAT, f"x{k}") for k in range(2 if opcode.removeprefix("vec_") in ("pow", "atan2", "fmod") else 1)]
     op = Op(opcode, params, FLOAT)
-    kernel = Kernel(tuple(params), (Block([op]),), (op,), None)
+    kernel = LaneLoop(tuple(params), (Block([op]),), (op,), None)
     monkeypatch.setattr(numba_kernel, "ranges_of", lambda _: {} if within is None else {op: tuple(within)})
     return compile_kernel(kernel, (False,) * len(params))[0]
 

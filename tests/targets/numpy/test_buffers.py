@@ -54,7 +54,7 @@ def expected(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def test_views_of_a_frame_do_not_overlap():
-    layout = numpy_memory.Layout([("f8", "i8"), ("b1", "i1"), ("f4",), ("f8",)])
+    layout = numpy_memory.ArenaLayout([("f8", "i8"), ("b1", "i1"), ("f4",), ("f8",)])
     arena = numpy_memory.Arena(1 << 16)
     for n in (1, 7, 1024):
         arena.top = 0
@@ -68,7 +68,7 @@ def test_views_of_a_frame_do_not_overlap():
 
 
 def test_what_does_not_fit_is_made_anew():
-    layout = numpy_memory.Layout([("f8", "i8")] * 4)
+    layout = numpy_memory.ArenaLayout([("f8", "i8")] * 4)
     arena = numpy_memory.Arena(1 << 10)
     views = arena.bottom(layout, 64)
     for a, b in itertools.combinations(views[::2], 2):
@@ -77,7 +77,7 @@ def test_what_does_not_fit_is_made_anew():
 
 
 def test_frames_are_remembered_but_not_for_ever():
-    layout = numpy_memory.Layout([("f8",)])
+    layout = numpy_memory.ArenaLayout([("f8",)])
     arena = numpy_memory.Arena(1 << 16)
     assert arena.bottom(layout, 10)[0] is arena.bottom(layout, 10)[0]
     for n in range(1, 3 * numpy_memory.REMEMBERED):

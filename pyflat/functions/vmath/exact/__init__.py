@@ -31,7 +31,7 @@ from pyflat.functions.vmath.exact import (
     tangent,
     trigonometric,
 )
-from pyflat.functions.vmath.exact.tables import MissingTable, Table
+from pyflat.functions.vmath.exact.tables import LibraryTable, MissingTable
 from pyflat.functions.vmath.glibc import LibraryFunction
 
 TABLE: dict[str, LibraryFunction] = {
@@ -53,8 +53,8 @@ TABLE: dict[str, LibraryFunction] = {
 """Those that there are."""
 
 _MODULES = arctangent, exponential, inverse, logarithm, power, tangent, trigonometric
-TABLES: tuple[Table, ...] = tuple(found for module in _MODULES for found in vars(module).values()
-                                  if isinstance(found, Table))
+TABLES: tuple[LibraryTable, ...] = tuple(found for module in _MODULES for found in vars(module).values()
+                                         if isinstance(found, LibraryTable))
 """Those that they read."""
 
 _following: ContextVar[bool] = ContextVar("pyflat_following", default=False)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pyflat.functions.vmath.exact.tables import Table, as_they_are
+from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.exact.trigonometric import HALF_PI
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
@@ -24,7 +24,7 @@ _P = tuple(map(_h, ("-0x1.5555555555555p-2", "0x1.99999999997fdp-3", "-0x1.24924
                     "-0x1.7458022b13c25p-4", "0x1.375f08b31cbcep-4")))
 _SHORT, _TINY, _LARGE = 1 / 16, _h("0x1.bb67ap-27"), _h("0x1.49ff2p+52")
 _TINY_QUOTIENT = 2.0**-56
-_CENTRES = Table("atan", 241, 7, "d88cb8b9fdffb03f00536463", "48e09fcdce6990c0", as_they_are)
+_CENTRES = LibraryTable("atan", 241, 7, "d88cb8b9fdffb03f00536463", "48e09fcdce6990c0", as_they_are)
 """c, its arctangent, and the coefficients of z, z**2, ..."""
 
 

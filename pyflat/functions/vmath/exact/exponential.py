@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyflat.functions.vmath.exact.tables import Array, Table
+from pyflat.functions.vmath.exact.tables import Array, LibraryTable
 from pyflat.functions.vmath.exponential import clamped
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
@@ -35,7 +35,7 @@ def _with_exponents(rows: Array) -> Array:
     return np.stack([rows[:, 0], bits.view(np.float64)], axis=1)
 
 
-POWERS = Table("exp", 128, 2, "6ebf881a4f3b9b3c3533fba9", "a4014caf214c2bab", _with_exponents)
+POWERS = LibraryTable("exp", 128, 2, "6ebf881a4f3b9b3c3533fba9", "a4014caf214c2bab", _with_exponents)
 """What the rounding of 2**(i / 128) has lost, as a share, and that number."""
 
 Parts = tuple[Number, Number, Number, Number]

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from pyflat.functions.vmath.exact.tables import Array, Table, as_they_are
+from pyflat.functions.vmath.exact.tables import Array, LibraryTable, as_they_are
 from pyflat.functions.vmath.exact.trigonometric import HALF_PI
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
@@ -41,8 +41,8 @@ def _of_one_length(numbers: Array) -> Array:
     return rows
 
 
-_CENTRES = Table("asin", 2568, 1, "244499886921f03f15b199b7", "1f739c9966072aba", _of_one_length)
-_ROOTS = Table("root", 128, 1, "1f63f92ae85df63fe5391d20", "9ae1de5b8c2421cc", as_they_are)
+_CENTRES = LibraryTable("asin", 2568, 1, "244499886921f03f15b199b7", "1f739c9966072aba", _of_one_length)
+_ROOTS = LibraryTable("root", 128, 1, "1f63f92ae85df63fe5391d20", "9ae1de5b8c2421cc", as_they_are)
 """1 / sqrt, about, of a mantissa."""
 
 

@@ -10,7 +10,7 @@ The constants are those publications'. What is fused is what GCC made of them.
 
 from __future__ import annotations
 
-from pyflat.functions.vmath.exact.tables import Table, as_they_are
+from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.logarithm import at_limits
 from pyflat.functions.vmath.machine import Machine, Number
@@ -33,8 +33,8 @@ _LOG2_NEAR_ONE = tuple(map(_h, (
 _LOG10_2 = _h("0x1.34413509f6000p-2"), _h("0x1.9fef311f12b36p-42")
 _LOG10_E = _h("0x1.bcb7b1526e50ep-2")
 
-_CENTRES = Table("log", 128, 2, "1fe92c6a7813f73f00000dc2", "0aa99d057e064959", as_they_are)
-_CENTRES_OF_LOG2 = Table("log2", 64, 2, "a1ccd266f7e1f63f00d076bd", "c695fe84113db98c", as_they_are)
+_CENTRES = LibraryTable("log", 128, 2, "1fe92c6a7813f73f00000dc2", "0aa99d057e064959", as_they_are)
+_CENTRES_OF_LOG2 = LibraryTable("log2", 64, 2, "a1ccd266f7e1f63f00d076bd", "c695fe84113db98c", as_they_are)
 """1 / c and its logarithm."""
 
 _FIRST_CENTRE = 0x3FE6000000000000

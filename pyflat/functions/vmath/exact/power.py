@@ -12,7 +12,7 @@ import math
 
 from pyflat.functions.vmath.exact import exponential
 from pyflat.functions.vmath.exact.logarithm import is_subnormal, small_integer, split
-from pyflat.functions.vmath.exact.tables import Table, as_they_are
+from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.exponential import clamped
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
@@ -23,7 +23,7 @@ _h = float.fromhex
 _LN2 = _h("0x1.62e42fefa3800p-1"), _h("0x1.ef35793c76730p-45")
 _LOG = tuple(map(_h, ("-0x1.0000000000000p-1", "-0x1.5555555555560p-1", "0x1.0000000000006p-1", "0x1.999999959554ep-1",
                       "-0x1.555555529a47ap-1", "-0x1.2495b9b4845e9p+0", "0x1.0002b8b263fc3p+0")))
-_CENTRES = Table("pow_log", 128, 4, "000000000080f63f00000000", "f9eb2b375d918499", as_they_are)
+_CENTRES = LibraryTable("pow_log", 128, 4, "000000000080f63f00000000", "f9eb2b375d918499", as_they_are)
 """1 / c, nothing, and its logarithm as a sum."""
 _FIRST_CENTRE = 0x3FE6955500000000
 

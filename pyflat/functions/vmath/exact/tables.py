@@ -27,7 +27,7 @@ class MissingTable(LookupError):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class LibraryTable:
     """Rows of float64. In the library there are `count` of `length` numbers, of which the second begins with the bytes
     `second`; all of them have the SHA-256 digest that begins with `digest`. `made` makes of them what is looked up."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from pyflat.functions.vmath.exact.tables import Table, as_they_are
+from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.exact.trigonometric import HALF_PI_PARTS, TWO_OVER_PI
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
@@ -26,7 +26,7 @@ _THIRD_PART = _h("-0x1.cb3b399d747f2p-55")
 """What is left of pi/2 after its first two parts, rounded."""
 _TINY, _SMALL, _PLAIN, _MIDDLE, _LAST = (
     _h("0x1.b096c00000000p-27"), _h("0x1.f212d00000000p-5"), _h("0x1.92f1a00000000p-1"), 25.0, 1e8)
-_CENTRES = Table("tan", 186, 4, "10701a1b0000b13fb792b8aa", "7764904b0f925c4a", as_they_are)
+_CENTRES = LibraryTable("tan", 186, 4, "10701a1b0000b13fb792b8aa", "7764904b0f925c4a", as_they_are)
 """c, tan c and 1 / tan c, and nothing."""
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import struct
 
-from pyflat.functions.vmath.exact.tables import Table, as_they_are
+from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
 from pyflat.functions.vmath.steps import flip_sign
@@ -41,7 +41,7 @@ _STEPS = 1.5 * 2.0**45
 _FIRST, _SECOND, _LAST = (from_high_word(word) for word in (0x3FEB6000, 0x400368FD, 0x419921FB))
 _SIGN = -(1 << 63)
 
-ANGLES = Table("sincos", 110, 4, "efeeaeaaeaff7f3f7cb767ec", "17173ddfc81eee03", as_they_are)
+ANGLES = LibraryTable("sincos", 110, 4, "efeeaeaaeaff7f3f7cb767ec", "17173ddfc81eee03", as_they_are)
 """sin(k / 128) and cos(k / 128), each as a sum."""
 
 

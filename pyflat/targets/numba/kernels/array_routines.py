@@ -24,8 +24,8 @@ from pyflat.ir.nodes import Op
 from pyflat.ir.types import FLOAT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.places import ELEMENTS
-from pyflat.targets.numba.kernels.reductions import Reducer, Vector
-from pyflat.targets.numba.kernels.routine_calls import FITS, Call, limits_of, loop_of
+from pyflat.targets.numba.kernels.reductions import Reducer, StridedVector
+from pyflat.targets.numba.kernels.routine_calls import FITS, RoutineForm, limits_of, loop_of
 from pyflat.targets.numba.llvm import F64, I1, I8, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.numpy_loops import over_vectors
 
@@ -38,7 +38,7 @@ _SILENT = frozenset({"bincount", "chosen", "flatnonzero", "histogram", "nonzero"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class WrittenRoutine:
     """What has been written of a routine: whether it ran (None: always), and its vectors, by slots on the stack."""
 
     ran: Any
@@ -46,7 +46,7 @@ class Made:
 
 
 # --- the machine code
-def write_routine_of_vectors(code: KernelOperations, op: Op, call: Call, arrays: Sequence[Sequence[Any]],
+def write_routine_of_vectors(code: KernelOperations, op: Op, call: RoutineForm, arrays: Sequence[Sequence[Any]],
                              dtypes: Sequence[str], otherwise: Callable[[], Lane | None]) -> Lane | None:
     """What it gives; its number, None where it makes an array. `otherwise` writes the call of Python's."""
     leader = code.leaders.get(op, op)
@@ -65,7 +65,7 @@ def write_routine_of_vectors(code: KernelOperations, op: Op, call: Call, arrays:
     return None if result is None else Lane(code.e, op.kind, b.load(result, typ=code.e.scalars[op.kind]))
 
 
-def _part(code: KernelOperations, op: Op, call: Call, made: Made) -> Lane | None:
+def _part(code: KernelOperations, op: Op, call: RoutineForm, made: WrittenRoutine) -> Lane | None:
     b, (data, count) = code.builder, made.vectors[call.part]
     if call.length:
         return Lane(code.e, op.kind, b.load(count, typ=I64))
@@ -81,13 +81,13 @@ def _part(code: KernelOperations, op: Op, call: Call, made: Made) -> Lane | None
 class ArrayRoutine(Reducer):
     """Writes one such routine. A method gives its vectors, and notes before where it is none of ours."""
 
-    def __init__(self, code: KernelOperations, op: Op, call: Call, arrays: Sequence[Sequence[Any]],
+    def __init__(self, code: KernelOperations, op: Op, call: RoutineForm, arrays: Sequence[Sequence[Any]],
                  dtypes: Sequence[str]):
         super().__init__(code, op, dtypes[0] or "f8", 0)
         self.call, self.arrays, self.dtypes = call, arrays, dtypes
         self.tests: list[Any] = []
 
-    def written(self) -> Made:
+    def written(self) -> WrittenRoutine:
         b, call = self.b, self.call
         method = getattr(self, call.name) if call.name in FITS else self.ufunc
         self.code.note_flags(clear=self.code.careful)
@@ -114,17 +114,17 @@ class ArrayRoutine(Reducer):
             self.code.clear_flags()
         elif self.code.careful:
             self.code.note_flags()
-        return Made(ran, slots)
+        return WrittenRoutine(ran, slots)
 
     # --- parts
-    def operand(self, number: int = 0) -> Vector:
+    def operand(self, number: int = 0) -> StridedVector:
         """An operand as a vector; a number has one element."""
         array = self.arrays[number]
         if self.dtypes[number]:
-            return Vector(self._pointer(array), array[2], array[1])
+            return StridedVector(self._pointer(array), array[2], array[1])
         place = stack(self.b, array[0].type)
         self.b.store(array[0], place)
-        return Vector(place, i64(0), i64(1))
+        return StridedVector(place, i64(0), i64(1))
 
     def named(self, key: str) -> int | None:
         return self.call.keys.index(key) if key in self.call.keys else None
@@ -161,7 +161,7 @@ class ArrayRoutine(Reducer):
 
         self.tests.append(self.b.icmp_signed("==", self.counted(self.operand(), unclear), i64(0)))
 
-    def sorted(self) -> Vector:
+    def sorted(self) -> StridedVector:
         copied = self.copy(self.operand(), lambda x: x)
         function = self._array_function("sort", I32, [POINTER, I64, POINTER])
         self.b.call(function, [copied.first, copied.count, ir.Constant(POINTER, None)], attrs=("nounwind",))
@@ -170,10 +170,10 @@ class ArrayRoutine(Reducer):
     # --- vectors
     before_sort = before_unique = before_quantile = before_percentile = test_plain
 
-    def sort(self) -> list[Vector]:
+    def sort(self) -> list[StridedVector]:
         return [self.sorted()]
 
-    def unique(self) -> list[Vector]:
+    def unique(self) -> list[StridedVector]:
         b, rows, found = self.b, self.sorted(), self.variable(i64(0))
         counts = self.memory("counts", rows.count)
         with counted(b, rows.count) as k:
@@ -188,23 +188,23 @@ class ArrayRoutine(Reducer):
             b.store(b.select(new, i64(1), b.add(self.read(counts, last), i64(1))), self.at(counts, place))
             b.store(b.add(place, i64(1)), found)
         count = b.load(found, typ=I64)
-        return [Vector(rows.first, i64(self.size), count), Vector(counts, i64(8), count)]
+        return [StridedVector(rows.first, i64(self.size), count), StridedVector(counts, i64(8), count)]
 
-    def nonzero(self) -> list[Vector]:
+    def nonzero(self) -> list[StridedVector]:
         b, given, found = self.b, self.operand(), self.variable(i64(0))
         places = self.memory("places", given.count)
         with counted(b, given.count) as k:
             number = b.load(found, typ=I64)
             b.store(k, self.at(places, number))
             b.store(b.add(number, b.zext(self.is_set(self.element(given, k)), I64)), found)
-        return [Vector(places, i64(8), b.load(found, typ=I64))]
+        return [StridedVector(places, i64(8), b.load(found, typ=I64))]
 
     flatnonzero = nonzero
 
     def before_chosen(self) -> None:
         self.tests.append(self.b.icmp_signed("==", self.arrays[0][1], self.arrays[1][1]))
 
-    def chosen(self) -> list[Vector]:
+    def chosen(self) -> list[StridedVector]:
         b, given, mask, found = self.b, self.operand(), self.operand(1), self.variable(i64(0))
         room = self.memory("chosen", given.count, self.type)
         with counted(b, given.count) as k:
@@ -212,7 +212,7 @@ class ArrayRoutine(Reducer):
             b.store(self.element(given, k), self.at(room, number, self.type), align=self.size)
             there = b.load(element_at(b, mask.first, b.mul(k, mask.stride), I8), typ=I8)
             b.store(b.add(number, b.zext(b.icmp_unsigned("!=", there, ir.Constant(I8, 0)), I64)), found)
-        return [Vector(room, i64(self.size), b.load(found, typ=I64))]
+        return [StridedVector(room, i64(self.size), b.load(found, typ=I64))]
 
     def before_bincount(self) -> None:
         """The largest number, and whether there is a negative one."""
@@ -236,7 +236,7 @@ class ArrayRoutine(Reducer):
         if self.weighted:
             self.tests.append(b.icmp_signed("==", self.arrays[1][1], given.count))
 
-    def bincount(self) -> list[Vector]:
+    def bincount(self) -> list[StridedVector]:
         b, given, type_ = self.b, self.operand(), F64 if self.weighted else I64
         bins = self._zeros("bins", self.bins, type_)
         weights = self.operand(1) if self.weighted else None
@@ -247,7 +247,7 @@ class ArrayRoutine(Reducer):
             else:
                 more = b.load(element_at(b, weights.first, b.mul(k, weights.stride), I8), typ=F64, align=8)
                 b.store(b.fadd(b.load(place, typ=F64), more), place)
-        return [Vector(bins, i64(8), self.bins)]
+        return [StridedVector(bins, i64(8), self.bins)]
 
     def _zeros(self, key: str, count: Any, type_: Any) -> Any:
         room = self.memory(key, count, type_)
@@ -269,7 +269,7 @@ class ArrayRoutine(Reducer):
             b.store(b.and_(b.load(differ, typ=I1), more), differ)
         self.tests += [b.load(differ, typ=I1), b.fcmp_ordered("!=", step, F64(0.0))]
 
-    def histogram(self) -> list[Vector]:
+    def histogram(self) -> list[StridedVector]:
         b, given, bins = self.b, self.operand(), self.bins
         counts, last = self._zeros("bins", bins, I64), b.sub(bins, i64(1))
         with counted(b, given.count) as k:
@@ -283,19 +283,19 @@ class ArrayRoutine(Reducer):
                 higher = b.fcmp_ordered(">=", x, self.read(self.edges, b.add(place, i64(1)), F64))
                 place = b.add(place, b.zext(b.and_(higher, b.icmp_signed("!=", place, last)), I64))
                 b.store(b.add(self.read(counts, place), i64(1)), self.at(counts, place))
-        return [Vector(counts, i64(8), bins), Vector(self.edges, i64(8), b.add(bins, i64(1)))]
+        return [StridedVector(counts, i64(8), bins), StridedVector(self.edges, i64(8), b.add(bins, i64(1)))]
 
     def before_arange(self) -> None:
         self.tests.append(self.b.icmp_unsigned("<", self.code.lane(self.op.args[0]).value, i64(_MOST)))
 
-    def arange(self) -> list[Vector]:
+    def arange(self) -> list[StridedVector]:
         b, numbers = self.b, [array[0] for array in self.arrays]
         start = numbers[0] if len(numbers) > 1 else i64(0)
         step, count = numbers[2] if len(numbers) > 2 else i64(1), self.code.lane(self.op.args[0]).value
         room = self.memory("numbers", count)
         with counted(b, count) as k:
             b.store(b.add(start, b.mul(k, step)), self.at(room, k))
-        return [Vector(room, i64(8), count)]
+        return [StridedVector(room, i64(8), count)]
 
     def before_linspace(self) -> None:
         b, (first, last, count) = self.b, [array[0] for array in self.arrays]
@@ -305,9 +305,9 @@ class ArrayRoutine(Reducer):
         self.width = b.fdiv(b.fsub(self.last, self.first), b.sitofp(self.bins, F64))
         self.tests += [several, b.fcmp_ordered("!=", self.width, F64(0.0))]
 
-    def linspace(self) -> list[Vector]:
+    def linspace(self) -> list[StridedVector]:
         numbers = self.spaced(self.first, self.last, self.width)
-        return [Vector(numbers, i64(8), self.b.add(self.bins, i64(1)))]
+        return [StridedVector(numbers, i64(8), self.b.add(self.bins, i64(1)))]
 
     def spaced(self, first: Any, last: Any, step: Any) -> Any:
         """What np.linspace gives: so many numbers as there are bins, and the last one."""
@@ -317,7 +317,7 @@ class ArrayRoutine(Reducer):
         b.store(last, self.at(room, self.bins, F64))
         return room
 
-    def cumsum(self) -> list[Vector]:
+    def cumsum(self) -> list[StridedVector]:
         b, given = self.b, self.operand()
         sum_, add = self.variable(self.number(0)), b.fadd if self.dtype[0] == "f" else b.add
         room = self.memory("sums", given.count, self.type)
@@ -327,9 +327,9 @@ class ArrayRoutine(Reducer):
             more = b.select(b.icmp_signed("==", k, i64(0)), value, more)
             b.store(more, sum_)
             b.store(more, self.at(room, k, self.type), align=self.size)
-        return [Vector(room, i64(self.size), given.count)]
+        return [StridedVector(room, i64(self.size), given.count)]
 
-    def diff(self) -> list[Vector]:
+    def diff(self) -> list[StridedVector]:
         b, given, subtract = self.b, self.operand(), self.b.fsub if self.dtype[0] == "f" else self.b.sub
         less = b.sub(given.count, i64(1))
         count = b.select(b.icmp_signed("<", less, i64(0)), i64(0), less)
@@ -337,15 +337,15 @@ class ArrayRoutine(Reducer):
         with counted(b, count) as k:
             value = subtract(self.element(given, b.add(k, i64(1))), self.element(given, k))
             b.store(value, self.at(room, k, self.type), align=self.size)
-        return [Vector(room, i64(self.size), count)]
+        return [StridedVector(room, i64(self.size), count)]
 
-    def searchsorted(self) -> list[Vector]:
+    def searchsorted(self) -> list[StridedVector]:
         """NumPy's bisection, with the bounds that the key before has left."""
         b, given, keys = self.b, self.operand(), self.operand(1)
         key_dtype = self.dtypes[1] or ("f8" if self.arrays[1][0].type is F64 else "i8")
         floats, right = "f" in (self.dtype[0], key_dtype[0]), "right" in self.call.options
 
-        def number(vector: Vector, at: Any, dtype: str) -> Any:
+        def number(vector: StridedVector, at: Any, dtype: str) -> Any:
             place = element_at(b, vector.first, b.mul(at, vector.stride), I8)
             value = b.load(place, typ=ELEMENTS[dtype], align=np.dtype(dtype).itemsize)
             value = self.wide(value, dtype)
@@ -380,10 +380,10 @@ class ArrayRoutine(Reducer):
             b.branch(head)
             b.position_at_end(done)
             b.store(least, self.at(room, k))
-        return [Vector(room, i64(8), keys.count)]
+        return [StridedVector(room, i64(8), keys.count)]
 
     # --- numbers
-    def quantile(self) -> list[Vector]:
+    def quantile(self) -> list[StridedVector]:
         b, q = self.b, self.arrays[1][0]
         if self.call.name == "percentile":
             q = b.fdiv(b.sitofp(q, F64) if q.type is I64 else q, F64(100.0))
@@ -392,7 +392,7 @@ class ArrayRoutine(Reducer):
         last = b.sub(rows.count, i64(1))
         if q.type is I64:
             self.code.leave_if(b.or_(b.icmp_signed("<", last, i64(0)), b.icmp_unsigned(">", q, i64(1))))
-            return [Vector(element_at(b, rows.first, b.mul(last, q), F64), i64(8), i64(1))]
+            return [StridedVector(element_at(b, rows.first, b.mul(last, q), F64), i64(8), i64(1))]
         at = b.fmul(b.sitofp(last, F64), q)
         self.code.leave_if(b.not_(b.and_(b.icmp_signed(">=", last, i64(0)), b.and_(
             b.fcmp_ordered(">=", q, F64(0.0)), b.fcmp_ordered("<=", q, F64(1.0))))))
@@ -403,12 +403,12 @@ class ArrayRoutine(Reducer):
         between = b.fsub(above, below)
         lower = b.fadd(below, b.fmul(between, t))
         upper = b.fsub(above, b.fmul(between, b.fsub(F64(1.0), t)))
-        return [Vector(self.variable(b.select(b.fcmp_ordered(">=", t, F64(0.5)), upper, lower)), i64(8), i64(1))]
+        return [StridedVector(self.variable(b.select(b.fcmp_ordered(">=", t, F64(0.5)), upper, lower)), i64(8), i64(1))]
 
     percentile = quantile
 
     # --- ufuncs
-    def ufunc(self) -> list[Vector]:
+    def ufunc(self) -> list[StridedVector]:
         b, dtype = self.b, next(dtype for dtype in self.dtypes if dtype)
         loop = loop_of(self.call, self.dtypes, self.op.attr("dtype"))
         assert loop is not None
@@ -418,13 +418,13 @@ class ArrayRoutine(Reducer):
             if not self.dtypes[number]:
                 value = array[0]
                 wide = b.sitofp(value, F64) if value.type is I64 and dtype[0] == "f" else value
-                given.append(Vector(self.variable(self.code.places.narrowed(
+                given.append(StridedVector(self.variable(self.code.places.narrowed(
                     Lane(self.e, FLOAT, wide), dtype)), i64(0), i64(1)))
                 continue
             vector = self.operand(number)
             one = b.icmp_signed("==", vector.count, i64(1))
-            given.append(Vector(vector.first, b.select(one, i64(0), vector.stride), vector.count))
+            given.append(StridedVector(vector.first, b.select(one, i64(0), vector.stride), vector.count))
         room = self.code.room(self.op, b.add(b.mul(count, i64(size)), i64(128)))
         over_vectors(self.e, self.call.name, loop, [each.first for each in given], [each.stride for each in given],
                      element_at(b, room, i64(64), I8), i64(size), count)
-        return [Vector(element_at(b, room, i64(64), I8), i64(size), count)]
+        return [StridedVector(element_at(b, room, i64(64), I8), i64(size), count)]

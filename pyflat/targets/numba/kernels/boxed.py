@@ -62,7 +62,7 @@ WORTH_RELEASING = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class BoxedArgument:
     """An argument: an array with the dtype `object_`, a number of that type, or that one object."""
 
     what: int
@@ -82,8 +82,8 @@ class Given:
                 int(self.gaps), int(self.rows)]
 
 
-def boxed(machine: int, arguments: Sequence[Given], slots: int, numbers: Sequence[Kind], unused: int, *, watch: int,
-          release: bool, kept: object) -> Callable[..., Any] | None:
+def boxed(machine: int, arguments: Sequence[BoxedArgument], slots: int, numbers: Sequence[Kind], unused: int, *,
+          watch: int, release: bool, kept: object) -> Callable[..., Any] | None:
     """The kernel at an address as a function of its arguments, which gives the numbers of the result, alone or as a
     tuple. None in a Python that is laid out differently.
 

@@ -34,7 +34,7 @@ ENTRY = "pyflat_kernel"
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ArgumentSlot:
     """What an argument slot has: "pointer", "extent", "stride" of an axis of an array, or "value"."""
 
     what: str
@@ -42,15 +42,15 @@ class Slot:
     axis: int = 0
 
 
-def argument_slots(kernel: Kernel, layouts: Mapping[str, str]) -> list[Slot]:
-    slots: list[Slot] = []
+def argument_slots(kernel: Kernel, layouts: Mapping[str, str]) -> list[ArgumentSlot]:
+    slots: list[ArgumentSlot] = []
     for name, argument in kernel.arguments.items():
         if isinstance(argument, ArrayArgument):
             axes = range(argument.rank)
-            slots += [Slot("pointer", name), *[Slot("extent", name, axis) for axis in axes]]
-            slots += [Slot("stride", name, axis) for axis in axes] if layouts[name] != CONTIGUOUS else []
+            slots += [ArgumentSlot("pointer", name), *[ArgumentSlot("extent", name, axis) for axis in axes]]
+            slots += [ArgumentSlot("stride", name, axis) for axis in axes] if layouts[name] != CONTIGUOUS else []
         elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
-            slots.append(Slot("value", name))
+            slots.append(ArgumentSlot("value", name))
     return slots
 
 

@@ -35,7 +35,7 @@ from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.operations import Guard, KernelOperations
-from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, STRIDED, Place
+from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, STRIDED, ArrayPlace
 from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack, without_own_vectors
 
@@ -51,7 +51,7 @@ class Tested(NamedTuple):
 
 
 @dataclass(slots=True)
-class Target:
+class LabelTarget:
     """Where a label leads: the block, and the phis of what is carried there (None for memories)."""
 
     block: Any
@@ -64,7 +64,7 @@ class KernelCode(KernelOperations):
     def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str], *, careful: bool):
         super().__init__(kernel, returned, careful=careful)
         self.layouts = layouts
-        self.targets: dict[Label, Target] = {}
+        self.targets: dict[Label, LabelTarget] = {}
         self.again: Label | None = None
         """The label by which the innermost loop goes on."""
         self.counters = counters(kernel.function.body)
@@ -101,7 +101,7 @@ class KernelCode(KernelOperations):
         self._read_arguments()
         failed, waited, done = (self.function.append_basic_block(name) for name in ("failed", "waited", "done"))
         self.failed, self.waited = failed, waited
-        self.targets[FAULT] = Target(failed, [])
+        self.targets[FAULT] = LabelTarget(failed, [])
         self.targets[fn.label] = self._target(done, [Param(kind) for kind in fn.result_kinds])
         ends = self.items(fn.body)
         if ends is not None:
@@ -146,7 +146,7 @@ class KernelCode(KernelOperations):
             self.values[next(params)] = Lane(self.e, INT, extents[-1])
             if layout != CONTIGUOUS:
                 strides.append(slot(self.builder, self.arguments, at["stride", name, axis], I64))
-        self.places.of[name] = Place(argument.dtype, layout, pointer, extents, strides)
+        self.places.of[name] = ArrayPlace(argument.dtype, layout, pointer, extents, strides)
 
     def _declare_locals(self) -> None:
         for op in self.sites:
@@ -156,8 +156,8 @@ class KernelCode(KernelOperations):
             pointer = stack(self.builder, POINTER)
             if op.attr("array") in self.returned:  # and perhaps never made
                 self.builder.store(ir.Constant(POINTER, None), pointer)
-            self.places.of[op.attr("array")] = Place(op.attr("dtype"), CONTIGUOUS, pointer,
-                                                  [stack(self.builder, I64) for _ in range(rank)], [], slots=True)
+            self.places.of[op.attr("array")] = ArrayPlace(
+                op.attr("dtype"), CONTIGUOUS, pointer, [stack(self.builder, I64) for _ in range(rank)], [], slots=True)
 
     def _write_results(self, phis: Sequence[Any]) -> None:
         b, number = self.builder, 0
@@ -179,14 +179,14 @@ class KernelCode(KernelOperations):
         b.ret(flags)
 
     # --- control
-    def _target(self, block: Any, params: Sequence[Value]) -> Target:
+    def _target(self, block: Any, params: Sequence[Value]) -> LabelTarget:
         before = self.builder.block
         self.builder.position_at_end(block)
         phis = [None if p.kind is MEMORY else self.builder.phi(self.e.scalars[p.kind]) for p in params]
         self.builder.position_at_end(before)
-        return Target(block, phis)
+        return LabelTarget(block, phis)
 
-    def jump(self, target: Target, values: Sequence[Value]) -> None:
+    def jump(self, target: LabelTarget, values: Sequence[Value]) -> None:
         for phi, value in zip(target.phis, values, strict=True):
             if phi is not None:
                 phi.add_incoming(self.opaque(value, self.lane(value)).value, self.builder.block)
@@ -227,7 +227,7 @@ class KernelCode(KernelOperations):
     def _exit(self, end: Exit) -> None:
         self.jump(self.targets[end.label], [] if end.label is FAULT else end.values)
 
-    def bind(self, params: Sequence[Param], target: Target) -> None:
+    def bind(self, params: Sequence[Param], target: LabelTarget) -> None:
         self.builder.position_at_end(target.block)
         for param, phi in zip(params, target.phis, strict=True):
             self.values[param] = None if phi is None else Lane(self.e, param.kind, phi)
@@ -327,7 +327,7 @@ class KernelCode(KernelOperations):
         b.position_at_end(join)
         return True
 
-    def _loop_twice(self, loop: Loop, after: Target, tested: Tested) -> None:
+    def _loop_twice(self, loop: Loop, after: LabelTarget, tested: Tested) -> None:
         fast, slow = (self.function.append_basic_block(n) for n in ("untested", "tested"))
         self.builder.cbranch(tested.test, fast, slow)
         versions, outer = self.versions, (self.proven, self.here, self.modest)
@@ -362,7 +362,7 @@ class KernelCode(KernelOperations):
         ways.note(ways.KERNEL_BOUNDS.name, "before")
         return Tested(boxes.trusted, always, here, boxes.used)
 
-    def _loop_once(self, loop: Loop, after: Target) -> None:
+    def _loop_once(self, loop: Loop, after: LabelTarget) -> None:
         plan, split = self.lanes.get(loop), self.splits.get(loop)
         if plan is not None and plan.indices <= self.proven:
             write_lanes(self, plan, after.block)
@@ -371,11 +371,11 @@ class KernelCode(KernelOperations):
         else:
             self.loop_as_it_is(loop, loop.inits, after)
 
-    def loop_head(self, name: str, params: Sequence[Param]) -> Target:
+    def loop_head(self, name: str, params: Sequence[Param]) -> LabelTarget:
         """A block that carries numbers."""
         return self._target(self.function.append_basic_block(name), params)
 
-    def leave(self, loop: Loop, after: Target) -> None:
+    def leave(self, loop: Loop, after: LabelTarget) -> None:
         """A counted loop (`iterates`) is over."""
         test = loop.body[1]
         assert isinstance(test, If)
@@ -385,7 +385,7 @@ class KernelCode(KernelOperations):
             self.op(op)
         self.jump(after, end.end.values)
 
-    def loop_as_it_is(self, loop: Loop, inits: Sequence[Value], after: Target) -> None:
+    def loop_as_it_is(self, loop: Loop, inits: Sequence[Value], after: LabelTarget) -> None:
         head = self.loop_head("loop", loop.params)
         self.targets[loop.label] = after
         self.targets[loop.again] = head

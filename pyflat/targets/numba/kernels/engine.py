@@ -22,12 +22,12 @@ from pyflat.ir.nodes import Op
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.jit import MachineCode, Passes, compile_ir, processor
-from pyflat.targets.numba.kernels.boxed import Given, boxed
+from pyflat.targets.numba.kernels.boxed import BoxedArgument, boxed
 from pyflat.targets.numba.kernels.boxes import ENTRY, FAULTED, WAITED, WARNED, WRAPPED, argument_slots
 from pyflat.targets.numba.kernels.emit import KernelCode
 from pyflat.targets.numba.kernels.operations import ROOM
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, ROWS, STRIDED
-from pyflat.targets.numba.kernels.routines import THREAD, Call
+from pyflat.targets.numba.kernels.routines import THREAD, RunningCall
 from pyflat.targets.numba.python_objects import ARRAY, INTEGER, RAW, SAME, TRUTH, address_of
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
@@ -35,9 +35,9 @@ _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ct
 
 
 @contextmanager
-def _under_way(sites: Sequence[Any], watch: bool, calls: bool) -> Iterator[Call]:
+def _under_way(sites: Sequence[Any], watch: bool, calls: bool) -> Iterator[RunningCall]:
     """Python's functions that the kernel `calls` raise what NumPy warns of, in a call that is to `watch`."""
-    call = Call(sites)
+    call = RunningCall(sites)
     THREAD.calls.append(call)
     how: Literal["raise", "ignore"] = "raise" if watch else "ignore"
     try:
@@ -169,7 +169,7 @@ class NumbaKernel:
             return call
         return _Making(call, code, self.returned, watch)
 
-    def _given(self, name: str, value: Any, saved: bool) -> Given | None:
+    def _given(self, name: str, value: Any, saved: bool) -> BoxedArgument | None:
         argument = self.kernel.arguments.get(name)
         match argument:
             case ArrayArgument() if value.dtype is np.dtype(value.dtype.str):
@@ -178,13 +178,13 @@ class NumbaKernel:
                 if layout == OVERLAPPING or gaps and (saved or self.kernel.models):
                     return None  # what lies in gaps is not ours to put back
                 written = name in self.kernel.written
-                return Given(ARRAY, value.dtype, argument.rank, written, saved, gaps, rows=layout == ROWS)
+                return BoxedArgument(ARRAY, value.dtype, argument.rank, written, saved, gaps, rows=layout == ROWS)
             case ScalarArgument() if type(value) in (np.float64, np.int64):
-                return Given(RAW, type(value))
+                return BoxedArgument(RAW, type(value))
             case Leaf():
-                return Given({FLOAT: RAW, INT: INTEGER, BOOL: TRUTH}[argument.kind], type(value))
+                return BoxedArgument({FLOAT: RAW, INT: INTEGER, BOOL: TRUTH}[argument.kind], type(value))
             case None | Fixed() if value is NOT_GIVEN or value is None or type(value) in (str, bool, int, float):
-                return Given(SAME, value)
+                return BoxedArgument(SAME, value)
         return None
 
     def _block(self, arguments: Mapping[str, Any]) -> Any:

@@ -46,7 +46,7 @@ Row = tuple[dict[Value, int], int]
 
 
 @dataclass(slots=True)
-class Part:
+class FusedLoop:
     """A loop, how it counts, and the steps that it runs behind."""
 
     loop: Loop
@@ -60,7 +60,7 @@ class Fusion:
     """Loops that run as one. `between`: what stands between them; `around`: the list that they stand in; `rings`: rows
     that arrays keep."""
 
-    parts: list[Part]
+    parts: list[FusedLoop]
     between: list[Block]
     around: list[Item]
     end: int = 0
@@ -116,7 +116,7 @@ class Fusions:
             return None
         return fusion
 
-    def _part(self, item: Item) -> Part | None:
+    def _part(self, item: Item) -> FusedLoop | None:
         if not isinstance(item, Loop) or item in self.kept or not has_loop(item.body):
             return None
         counts = recognise_counted(item)
@@ -124,9 +124,9 @@ class Fusions:
             return None
         if leaves([item]) or _raises(item):
             return None
-        return Part(item, counts, [op for op in all_ops(item.body) if op.opcode in ("load", "store")])
+        return FusedLoop(item, counts, [op for op in all_ops(item.body) if op.opcode in ("load", "store")])
 
-    def _behind(self, part: Part, before: Sequence[Part]) -> bool:
+    def _behind(self, part: FusedLoop, before: Sequence[FusedLoop]) -> bool:
         """How many steps the loop must be behind; False where that is not known, or nothing is gained."""
         shared = False
         for other in before:
@@ -193,7 +193,7 @@ def _raises(loop: Loop) -> bool:
                for item in walk(loop.body))
 
 
-def _gap(a: Op, earlier: Part, b: Op, later: Part) -> int | None:
+def _gap(a: Op, earlier: FusedLoop, b: Op, later: FusedLoop) -> int | None:
     """By how many rows the later access is ahead, None where that is not one number."""
     rows = _row(a, earlier), _row(b, later)
     if rows[0] is None or rows[1] is None or rows[0][0] != rows[1][0]:
@@ -201,7 +201,7 @@ def _gap(a: Op, earlier: Part, b: Op, later: Part) -> int | None:
     return rows[1][1] - rows[0][1]
 
 
-def _row(op: Op, part: Part) -> Row | None:
+def _row(op: Op, part: FusedLoop) -> Row | None:
     """The first index without the counter of the loop: what does not change in the loop, and a number."""
     position = places(op)
     form = linear(position[0]) if position else None

@@ -49,7 +49,7 @@ class LanePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LoopTest:
     """The test with which a loop is left, taken out of its body."""
 
     header: list[Item]
@@ -71,7 +71,7 @@ def plan_lanes(kernel: Kernel, strided: Mapping[str, bool]) -> dict[Loop, LanePl
     return finder.found
 
 
-def entry_of(loop: Loop) -> Entry | None:
+def entry_of(loop: Loop) -> LoopTest | None:
     """Where a loop is left, None where that is not one test whose arm does nothing else."""
     for at, item in enumerate(loop.body):
         if not isinstance(item, If):
@@ -79,7 +79,7 @@ def entry_of(loop: Loop) -> Entry | None:
         for arm in (item.then, item.orelse):
             end = arm[0].end if len(arm) == 1 and isinstance(arm[0], Block) and not arm[0].ops else None
             if isinstance(end, Exit) and end.label is loop.label:
-                return Entry(loop.body[:at], item, arm is item.orelse, end.values, loop.body[at + 1:])
+                return LoopTest(loop.body[:at], item, arm is item.orelse, end.values, loop.body[at + 1:])
     return None
 
 
@@ -97,7 +97,7 @@ def bounded_ints(kernel: Kernel) -> frozenset[Value]:
     return frozenset(found)
 
 
-def _required(entry: Entry) -> list[Op]:
+def _required(entry: LoopTest) -> list[Op]:
     """Conditions that all hold where a loop goes on: of `a and b`, which is `if a: b else: False`, both."""
     waiting: list[Value] = [entry.test.cond]
     found: list[Op] = []

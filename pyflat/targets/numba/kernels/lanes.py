@@ -57,15 +57,15 @@ def write_lanes(code: KernelCode, plan: LanePlan, after: Any) -> None:
     registers = MASKED_REGISTERS if plan.masked else REGISTERS
     gang = registers * width
     first = _repeated(code, plan, lower.value, lambda i: b.icmp_signed(">=", b.sub(upper.value, i), i64(gang)), gang,
-                      lambda i: Gang(code, plan, registers).run(i, None))
+                      lambda i: LoopGang(code, plan, registers).run(i, None))
     most, rest = (code.function.append_basic_block(name) for name in ("most", "rest"))
     b.cbranch(b.icmp_signed(">", b.sub(upper.value, first), i64(gang // 2)), most, rest)
     b.position_at_end(most)
-    Gang(code, plan, registers).run(first, upper.value)
+    LoopGang(code, plan, registers).run(first, upper.value)
     b.branch(after)
     b.position_at_end(rest)
     _repeated(code, plan, first, lambda i: b.icmp_signed("<", i, upper.value), width,
-              lambda i: Gang(code, plan, 1).run(i, upper.value))
+              lambda i: LoopGang(code, plan, 1).run(i, upper.value))
     b.branch(after)
 
 
@@ -93,7 +93,7 @@ def _repeated(code: KernelCode, plan: LanePlan, start: Any, goes_on: Any, step: 
     return number
 
 
-class Gang:
+class LoopGang:
     """The body of the loop for some registers of lanes. `sets`: what differs between lanes, for each register."""
 
     def __init__(self, code: KernelCode, plan: LanePlan, registers: int):

@@ -24,9 +24,9 @@ from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.ops import NUMPY_LOOPS, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
-from pyflat.targets.numba.kernels.array_routines import Made
+from pyflat.targets.numba.kernels.array_routines import WrittenRoutine
 from pyflat.targets.numba.kernels.boxes import ENTRY, slot
-from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Apart, Places, kernel_memories
+from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Apart, ArrayPlaces, kernel_memories
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import leaders, write_routine
 from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, element_at, i64, stack
@@ -93,13 +93,13 @@ class KernelOperations:
         self.builder = ir.IRBuilder(entry)
         self.e = Emitter(self.builder, self.symbols, 1)
         self.values: dict[Value, Lane | None] = {}
-        self.places = Places(self.builder, self.e)
+        self.places = ArrayPlaces(self.builder, self.e)
         self.proven, self.here = set(kernel.indices.always), set(kernel.indices.here)
         self.modest: set[Value] = set(kernel.small)
         self.sites: list[Op] = [op for op in all_ops(kernel.function.body) if op.opcode in ("alloc", "routine")]
         """What is Python's work."""
         self.leaders = leaders(kernel.function.body)
-        self.made: dict[Op, Made] = {}
+        self.made: dict[Op, WrittenRoutine] = {}
         """Routines that are loops here, by the first of their parts."""
         self.zero = self.builder.lshr(self.context, i64(63))
         """Which LLVM does not know to be zero."""

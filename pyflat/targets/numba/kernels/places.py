@@ -24,7 +24,7 @@ several indices."""
 
 
 @dataclass(slots=True)
-class Place:
+class ArrayPlace:
     """An array in memory: the slots on the stack that have its address and strides, or the values themselves."""
 
     dtype: str
@@ -37,12 +37,12 @@ class Place:
     """So many rows are kept, one in place of another; 0: all."""
 
 
-class Places:
+class ArrayPlaces:
     """Array -> its place; addresses and elements, for one lane and for many."""
 
     def __init__(self, builder: ir.IRBuilder, e: Emitter):
         self.builder, self.e = builder, e
-        self.of: dict[str, Place] = {}
+        self.of: dict[str, ArrayPlace] = {}
 
     def address(self, array: str, position: Sequence[Lane], *, surely: bool = True) -> Any:
         """Where an element is; `surely`: there is one."""

@@ -39,7 +39,7 @@ _TEXT = re.compile(r"np\.(?:linalg\.)?(\w+)\((?:s\.\w+\(\{\}[^{}]*\)|\{\})(, \{\
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class StridedVector:
     """Elements in memory: the first one, the bytes from one to the next, how many."""
 
     first: Any
@@ -55,7 +55,7 @@ class Reducer:
         self.type, self.size = ELEMENTS[dtype], np.dtype(dtype).itemsize
 
     # --- parts
-    def vector(self, array: Sequence[Any], name: str) -> tuple[Callable[[], Vector], Any] | None:
+    def vector(self, array: Sequence[Any], name: str) -> tuple[Callable[[], StridedVector], Any] | None:
         """What writes the elements as a vector, and the test that they are one, None where they are. None where an
         array has too many axes."""
         b, rank = self.b, len(array) // 2
@@ -65,7 +65,7 @@ class Reducer:
             if name in _COPYING:  # np.dot copies what BLAS does not take
                 whole = b.icmp_signed("==", b.and_(strides[0], i64(self.size - 1)), i64(0))
                 test = b.and_(whole, b.icmp_signed(">=", strides[0], i64(0)))
-            return lambda: Vector(self._pointer(array), strides[0], lengths[0]), test
+            return lambda: StridedVector(self._pointer(array), strides[0], lengths[0]), test
         if rank != 2:
             return None
         size, count = i64(self.size), b.mul(*lengths)
@@ -74,12 +74,12 @@ class Reducer:
                 b.icmp_signed(">=", strides[0], strides[1]), b.icmp_signed(">", strides[1], i64(0)))
             return lambda: self._flat(array, lengths, strides), test
         dense = b.and_(b.icmp_signed("==", strides[1], size), b.icmp_signed("==", strides[0], b.mul(lengths[1], size)))
-        return lambda: Vector(self._pointer(array), size, count), dense
+        return lambda: StridedVector(self._pointer(array), size, count), dense
 
     def _pointer(self, array: Sequence[Any]) -> Any:
         return self.b.inttoptr(array[0], POINTER)
 
-    def _flat(self, array: Sequence[Any], lengths: Sequence[Any], strides: Sequence[Any]) -> Vector:
+    def _flat(self, array: Sequence[Any], lengths: Sequence[Any], strides: Sequence[Any]) -> StridedVector:
         """The rows of a part of an array behind each other."""
         b, count = self.b, self.b.mul(*lengths)
         room = self.code.room((self.op, "rows"), b.mul(count, i64(self.size)))
@@ -87,39 +87,39 @@ class Reducer:
             start = element_at(b, self._pointer(array), b.mul(row, strides[0]), I8)
             target = element_at(b, room, b.mul(row, lengths[1]), self.type)
             with counted(b, lengths[1]) as k:
-                value = self.element(Vector(start, strides[1], lengths[1]), k)
+                value = self.element(StridedVector(start, strides[1], lengths[1]), k)
                 b.store(value, element_at(b, target, k, self.type), align=self.size)
-        return Vector(room, i64(self.size), count)
+        return StridedVector(room, i64(self.size), count)
 
-    def loop(self, name: str, start: Any, vector: Vector) -> Any:
+    def loop(self, name: str, start: Any, vector: StridedVector) -> Any:
         return reduced(self.e, name, _LETTERS[self.dtype], start, vector.first, vector.stride, vector.count)
 
     def number(self, value: float) -> Any:
         return ir.Constant(self.type, value if self.dtype[0] == "f" else int(value))
 
-    def element(self, vector: Vector, at: Any) -> Any:
+    def element(self, vector: StridedVector, at: Any) -> Any:
         return self.b.load(element_at(self.b, vector.first, self.b.mul(at, vector.stride), I8),
                            typ=self.type, align=self.size)
 
     def as_number(self, count: Any) -> Any:
         return self.b.sitofp(count, self.type)
 
-    def filled(self, vector: Vector, least: int = 1) -> None:
+    def filled(self, vector: StridedVector, least: int = 1) -> None:
         """The original runs where there are fewer elements."""
         self.code.leave_if(self.b.icmp_signed("<", vector.count, i64(least)))
 
-    def copy(self, vector: Vector, each: Callable[[Any], Any]) -> Vector:
+    def copy(self, vector: StridedVector, each: Callable[[Any], Any]) -> StridedVector:
         """The elements changed, one after the other in memory of their own."""
         room = self.code.room(self.op, self.b.mul(vector.count, i64(self.size)))
         with counted(self.b, vector.count) as k:
             self.b.store(each(self.element(vector, k)), element_at(self.b, room, k, self.type), align=self.size)
-        return Vector(room, i64(self.size), vector.count)
+        return StridedVector(room, i64(self.size), vector.count)
 
-    def counted(self, vector: Vector, holds: Callable[[Any], Any]) -> Any:
+    def counted(self, vector: StridedVector, holds: Callable[[Any], Any]) -> Any:
         """How many elements there are for which a test holds."""
         return self.added(vector, lambda x: self.b.zext(holds(x), I64))
 
-    def added(self, vector: Vector, each: Callable[[Any], Any]) -> Any:
+    def added(self, vector: StridedVector, each: Callable[[Any], Any]) -> Any:
         """The sum of ints, which wraps around as NumPy's does."""
         b, found = self.b, stack(self.b, I64)
         b.store(i64(0), found)
@@ -135,16 +135,16 @@ class Reducer:
         return self.b.fcmp_unordered("uno", x, x)
 
     # --- functions of any dtype
-    def count_nonzero(self, vector: Vector) -> Any:
+    def count_nonzero(self, vector: StridedVector) -> Any:
         return self.counted(vector, self.is_set)
 
-    def any(self, vector: Vector) -> Any:
+    def any(self, vector: StridedVector) -> Any:
         return self.b.icmp_signed(">", self.count_nonzero(vector), i64(0))
 
-    def all(self, vector: Vector) -> Any:
+    def all(self, vector: StridedVector) -> Any:
         return self.b.icmp_signed("==", self.count_nonzero(vector), vector.count)
 
-    def _arg(self, which: str, vector: Vector) -> Any:
+    def _arg(self, which: str, vector: StridedVector) -> Any:
         self.filled(vector)
         place = stack(self.b, I64)
         function = self._array_function(which, ir.VoidType(), [POINTER, I64, POINTER, POINTER])
@@ -152,13 +152,13 @@ class Reducer:
         self.b.call(function, [dense.first, dense.count, place, ir.Constant(POINTER, None)], attrs=("nounwind",))
         return self.b.load(place, typ=I64)
 
-    def argmax(self, vector: Vector) -> Any:
+    def argmax(self, vector: StridedVector) -> Any:
         return self._arg("argmax", vector)
 
-    def argmin(self, vector: Vector) -> Any:
+    def argmin(self, vector: StridedVector) -> Any:
         return self._arg("argmin", vector)
 
-    def dense(self, vector: Vector) -> Vector:
+    def dense(self, vector: StridedVector) -> StridedVector:
         """The elements without gaps."""
         if getattr(vector.stride, "constant", None) == self.size:
             return vector
@@ -166,7 +166,7 @@ class Reducer:
         b.store(vector.first, first)
         with b.if_then(gaps):
             b.store(self.copy(vector, lambda x: x).first, first)
-        return Vector(b.load(first, typ=POINTER), i64(self.size), vector.count)
+        return StridedVector(b.load(first, typ=POINTER), i64(self.size), vector.count)
 
     def _array_function(self, which: str, result: Any, operands: Sequence[Any]) -> Any:
         name = f"pyflat_array_{which}_{self.dtype}"
@@ -175,40 +175,40 @@ class Reducer:
         return known or ir.Function(self.b.module, ir.FunctionType(result, operands), name)
 
     # --- functions of floats, some of ints
-    def sum(self, vector: Vector) -> Any:
+    def sum(self, vector: StridedVector) -> Any:
         if self.dtype == "b1":
             return self.count_nonzero(vector)
         return self.added(vector, lambda x: x) if self.dtype == "i8" else self.loop("add", self.number(0), vector)
 
-    def prod(self, vector: Vector) -> Any:
+    def prod(self, vector: StridedVector) -> Any:
         return self.loop("multiply", self.number(1), vector)
 
-    def _extreme(self, name: str, vector: Vector) -> Any:
+    def _extreme(self, name: str, vector: StridedVector) -> Any:
         """The first element and the loop over the others."""
         self.filled(vector)
         if not self.code.careful:  # right here: LLVM sinks what is computed before into blocks behind
             self.code.note_flags()
-        others = Vector(element_at(self.b, vector.first, vector.stride, I8), vector.stride,
-                        self.b.sub(vector.count, i64(1)))
+        others = StridedVector(element_at(self.b, vector.first, vector.stride, I8), vector.stride,
+                               self.b.sub(vector.count, i64(1)))
         return self.loop(name, self.element(vector, i64(0)), others)
 
-    def max(self, vector: Vector) -> Any:
+    def max(self, vector: StridedVector) -> Any:
         return self._extreme("maximum", vector)
 
-    def min(self, vector: Vector) -> Any:
+    def min(self, vector: StridedVector) -> Any:
         return self._extreme("minimum", vector)
 
-    def nanmax(self, vector: Vector) -> Any:
+    def nanmax(self, vector: StridedVector) -> Any:
         return self._some_number(self._extreme("fmax", vector))
 
-    def nanmin(self, vector: Vector) -> Any:
+    def nanmin(self, vector: StridedVector) -> Any:
         return self._some_number(self._extreme("fmin", vector))
 
     def _some_number(self, value: Any) -> Any:
         self.code.leave_if(self.is_nan(value))
         return value
 
-    def median(self, vector: Vector) -> Any:
+    def median(self, vector: StridedVector) -> Any:
         """The mean of what is in the middle after sorting; nan where the last one is."""
         self.filled(vector)
         b, half = self.b, self.b.lshr(vector.count, i64(1))
@@ -221,20 +221,20 @@ class Reducer:
         middle = b.select(even, b.fdiv(both, self.number(2.0)), upper)
         return b.select(self.is_nan(self.element(copied, last)), self.element(copied, last), middle)
 
-    def ptp(self, vector: Vector) -> Any:
+    def ptp(self, vector: StridedVector) -> Any:
         return self.b.fsub(self.max(vector), self.min(vector))
 
-    def mean(self, vector: Vector) -> Any:
+    def mean(self, vector: StridedVector) -> Any:
         self.filled(vector)
         return self.b.fdiv(self.sum(vector), self.as_number(vector.count))
 
-    def var(self, vector: Vector) -> Any:
+    def var(self, vector: StridedVector) -> Any:
         self.filled(vector, self.ddof + 1)
         mean = self.mean(vector)
         return self.b.fdiv(self.sum(self.copy(vector, lambda x: self._square(self.b.fsub(x, mean)))),
                            self.as_number(self.b.sub(vector.count, i64(self.ddof))))
 
-    def std(self, vector: Vector) -> Any:
+    def std(self, vector: StridedVector) -> Any:
         return self._root(self.var(vector))
 
     def _square(self, x: Any) -> Any:
@@ -248,32 +248,32 @@ class Reducer:
     def _instead(self, x: Any, number: float) -> Any:
         return self.b.select(self.is_nan(x), self.number(number), x)
 
-    def _numbers(self, vector: Vector) -> Any:
+    def _numbers(self, vector: StridedVector) -> Any:
         return self.counted(vector, lambda x: self.b.not_(self.is_nan(x)))
 
-    def nansum(self, vector: Vector) -> Any:
+    def nansum(self, vector: StridedVector) -> Any:
         return self.sum(self.copy(vector, lambda x: self._instead(x, 0.0)))
 
-    def nanprod(self, vector: Vector) -> Any:
+    def nanprod(self, vector: StridedVector) -> Any:
         return self.prod(self.copy(vector, lambda x: self._instead(x, 1.0)))
 
-    def nanmean(self, vector: Vector) -> Any:
+    def nanmean(self, vector: StridedVector) -> Any:
         count = self._numbers(vector)
         self.code.leave_if(self.b.icmp_signed("<", count, i64(1)))
         return self.b.fdiv(self.nansum(vector), self.as_number(count))
 
-    def nanvar(self, vector: Vector) -> Any:
+    def nanvar(self, vector: StridedVector) -> Any:
         b, mean = self.b, self.nanmean(vector)
         count = b.sub(self._numbers(vector), i64(self.ddof))
         self.code.leave_if(b.icmp_signed("<", count, i64(1)))
         rest = self.copy(vector, lambda x: b.select(self.is_nan(x), self.number(0.0), self._square(b.fsub(x, mean))))
         return b.fdiv(self.sum(rest), self.as_number(count))
 
-    def nanstd(self, vector: Vector) -> Any:
+    def nanstd(self, vector: StridedVector) -> Any:
         return self._root(self.nanvar(vector))
 
     # --- products
-    def dot(self, x: Vector, y: Vector) -> Any:
+    def dot(self, x: StridedVector, y: StridedVector) -> Any:
         self.code.leave_if(self.b.icmp_unsigned("!=", x.count, y.count))
         place = stack(self.b, self.type)
         function = self._array_function("dotfunc", ir.VoidType(), [POINTER, I64, POINTER, I64, POINTER, I64, POINTER])
@@ -281,10 +281,10 @@ class Reducer:
                     attrs=("nounwind",))
         return self.b.load(place, typ=self.type)
 
-    def matmul(self, x: Vector, y: Vector) -> Any:
+    def matmul(self, x: StridedVector, y: StridedVector) -> Any:
         return self.dot(x, y)
 
-    def norm(self, vector: Vector) -> Any:
+    def norm(self, vector: StridedVector) -> Any:
         dense = self.dense(vector)
         return self._root(self.dot(dense, dense))
 

@@ -46,18 +46,18 @@ Demanded = frozenset[Value] | None
 def removable(fn: Function, inside: Collection[Op] = ()) -> tuple[set[Op], frozenset[Param]]:
     """The float operations that may warn and that nothing surely keeps, where the numbers are kept that some loops end
     with; and these: one is less than what each iteration adds to it. `inside`: indices that are not tested."""
-    alone = _Search(fn, inside, frozenset()).removable()
+    alone = _Demanded(fn, inside, frozenset()).removable()
     loops = {item: set(all_ops(item.body)) & alone for item in walk(fn.body) if isinstance(item, Loop)}
     ends = frozenset(result for loop, ops in loops.items() if ops for result in loop.results if result.kind is FLOAT)
     while True:
-        rest = _Search(fn, inside, ends).removable()
+        rest = _Demanded(fn, inside, ends).removable()
         useful = frozenset(end for loop, ops in loops.items() if ops - rest for end in loop.results if end in ends)
         if useful == ends:
             return rest, ends
         ends = useful
 
 
-class _Search:
+class _Demanded:
     """`ends`: results of loops that are kept."""
 
     def __init__(self, fn: Function, inside: Collection[Op], ends: Collection[Value]):

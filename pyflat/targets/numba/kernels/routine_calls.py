@@ -21,7 +21,7 @@ _LETTERS = {"f8": "d", "f4": "f", "i8": "l", "b1": "?"}
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class RoutineForm:
     """A routine that may be written so."""
 
     name: str
@@ -32,7 +32,7 @@ class Call:
     length: bool
 
 
-def call_of(op: Op, dtypes: Sequence[str]) -> Call | None:
+def call_of(op: Op, dtypes: Sequence[str]) -> RoutineForm | None:
     """The routine of operands of these dtypes ("" for a number); None where it is not one of these."""
     found = _PART.fullmatch(op.attr("routine"))
     whole = _TEXT.fullmatch(found[1]) if found else None
@@ -40,7 +40,7 @@ def call_of(op: Op, dtypes: Sequence[str]) -> Call | None:
         return None
     operands = operands_of(op.args, op.attr("operands"))[1]
     keys = [text.partition("=")[0] if "=" in text else "" for text in whole[2].split(", ")] if whole[2] else ["", ""]
-    call = Call(whole[1] or "chosen", operands, keys, whole[3], int(found[2] or 0), bool(found[3]))
+    call = RoutineForm(whole[1] or "chosen", operands, keys, whole[3], int(found[2] or 0), bool(found[3]))
     if any(operand.name and operand.rank != 1 for operand in operands):
         return None
     if call.options and call.name not in ("histogram", "unique", "searchsorted"):
@@ -50,11 +50,11 @@ def call_of(op: Op, dtypes: Sequence[str]) -> Call | None:
 
 
 # --- which of them are
-def _is_ufunc(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _is_ufunc(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     return op.kind is MEMORY and loop_of(call, dtypes, op.attr("dtype")) is not None
 
 
-def loop_of(call: Call, dtypes: Sequence[str], result: str) -> str | None:
+def loop_of(call: RoutineForm, dtypes: Sequence[str], result: str) -> str | None:
     """The loop of a ufunc that takes the operands as they are. (np.power looks at strides.)"""
     ufunc, arrays = getattr(np, call.name, None), {dtype for dtype in dtypes if dtype}
     if not isinstance(ufunc, np.ufunc) or len(arrays) != 1 or any(call.keys):
@@ -72,17 +72,17 @@ def loop_of(call: Call, dtypes: Sequence[str], result: str) -> str | None:
     return loop if loop in ufunc.types else None
 
 
-def _of_ints(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _of_ints(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     return all(not each.name and each.numbers[0].kind not in (FLOAT, BOOL) and each.dtype in ("", "i8")
                for each in call.operands) and not any(call.keys)
 
 
-def _linspace(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _linspace(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     return len(dtypes) == 3 and op.attr("dtype") == "f8" and all(
         not each.name and each.numbers[0].kind is not BOOL and each.dtype in ("", "f8", "i8") for each in call.operands)
 
 
-def _bincount(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _bincount(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     kinds = {key: dtype for key, dtype in zip(call.keys, dtypes, strict=True) if key}
     weighted = call.keys[1:2] == [""] or "weights" in kinds
     return dtypes[0][:1] in ("i", "u") and dtypes[0] != "u8" and kinds.get("minlength", "") == "" and (
@@ -90,11 +90,11 @@ def _bincount(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
             operand.name or operand.numbers[0].kind not in (FLOAT, BOOL) for operand in call.operands)
 
 
-def _one(*dtypes: str) -> Callable[[Op, Call, Sequence[str]], bool]:
+def _one(*dtypes: str) -> Callable[[Op, RoutineForm, Sequence[str]], bool]:
     return lambda op, call, given: len(given) == 1 and given[0] in dtypes and not call.options
 
 
-def _histogram(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _histogram(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     number = len(dtypes) == 2 and not call.operands[1].name and call.operands[1].numbers[0].kind not in (FLOAT, BOOL)
     return number and dtypes[0] == "f8" and limits_of(call.options) is not None
 
@@ -106,7 +106,7 @@ def limits_of(options: str) -> tuple[float, float] | None:
     return float(found[1]), float(found[2])
 
 
-def _searchsorted(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _searchsorted(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     if len(dtypes) != 2 or not dtypes[0] or call.options not in ("", ", side='left'", ", side='right'"):
         return False
     key = call.operands[1]
@@ -114,11 +114,11 @@ def _searchsorted(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
     return not {dtypes[0], known} & {"b1", "u8"}
 
 
-def _unique(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _unique(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     return len(dtypes) == 1 and dtypes[0] in _ORDERED and call.options in ("", ", return_counts=True")
 
 
-def _quantile(op: Op, call: Call, dtypes: Sequence[str]) -> bool:
+def _quantile(op: Op, call: RoutineForm, dtypes: Sequence[str]) -> bool:
     number = len(dtypes) == 2 and not call.operands[1].name and call.operands[1].numbers[0].kind is not BOOL
     value = call.operands[0]
     of_floats = dtypes[0] == "f8" or not value.name and value.numbers[0].kind is FLOAT and value.dtype in ("", "f8")
@@ -146,7 +146,7 @@ def _interpolated(row: Any, q: float) -> float:
 
 
 _ORDERED = ("f8", "f4", "i8", "i4", "i2", "i1", "u1", "u2", "u4")
-FITS: dict[str, Callable[[Op, Call, Sequence[str]], bool]] = {
+FITS: dict[str, Callable[[Op, RoutineForm, Sequence[str]], bool]] = {
     "arange": _of_ints, "linspace": _linspace, "bincount": _bincount, "histogram": _histogram,
     "searchsorted": _searchsorted, "unique": _unique, "sort": _one(*_ORDERED),
     "nonzero": _one(*ELEMENTS), "flatnonzero": _one(*ELEMENTS),

@@ -195,7 +195,7 @@ def _is_set(b: ir.IRBuilder, pointer: Any) -> Any:
 
 # --- what is called
 @dataclass(slots=True)
-class Call:
+class RunningCall:
     """A call of a kernel under way: what its sites are, the arrays that it has made by their addresses, and what Python
     has raised."""
 
@@ -213,7 +213,7 @@ class Call:
 
 class _Thread(threading.local):
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[RunningCall] = []
 
 
 THREAD = _Thread()

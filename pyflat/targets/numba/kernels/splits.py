@@ -27,12 +27,12 @@ from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Regio
 from pyflat.ir.types import BOOL, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, bounded_ints, is_function, is_possible
-from pyflat.targets.numba.kernels.lanes import Gang, lanes_in_register
+from pyflat.targets.numba.kernels.lanes import LoopGang, lanes_in_register
 from pyflat.targets.numba.kernels.places import kernel_memories
 from pyflat.targets.numba.llvm import I64, element_at, i64, stack
 
 if TYPE_CHECKING:
-    from pyflat.targets.numba.kernels.emit import KernelCode, Target
+    from pyflat.targets.numba.kernels.emit import KernelCode, LabelTarget
 
 REGISTERS = 4
 """Registers of lanes in a turn, where there are so many left: fewer wait for each other's results."""
@@ -41,7 +41,7 @@ _SLOW = frozenset({"sqrt", "np_sqrt", "divide", "truediv"})
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LaneStep:
     """A number of lanes: an operation, or a choice that an `if` makes; and the conditions under which it is made."""
 
     of: tuple[Value, ...]
@@ -53,17 +53,17 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class LoopCut:
     """A loop, what of it is lanes in their order, what of that the rest does not compute again, and which of these
     numbers it takes."""
 
     plan: LanePlan
-    lanes: Mapping[Value, Step]
+    lanes: Mapping[Value, LaneStep]
     made: set[Op]
     taken: Sequence[Op]
 
 
-def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, Split]:
+def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, LoopCut]:
     """The loops to split. `kept`: loops that are lanes as a whole."""
     fn, small = kernel.function, bounded_ints(kernel)
     made = [op for op in all_ops(fn.body) if op.opcode in ("alloc", "routine")]
@@ -75,7 +75,7 @@ def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, Split]:
     return {each.plan.loop: each for each in found if each is not None}
 
 
-def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], around: Surroundings) -> Split | None:
+def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], around: Surroundings) -> LoopCut | None:
     counted = recognise_counted(loop)
     if counted is None or counted.step != 1 or has_loop(loop.body) or not iterates(loop):
         return None
@@ -97,15 +97,15 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], 
     for value, step in lanes.items():
         varying |= {value} if any(arg in varying for arg in step.of) else set()
     indices = frozenset(op for op in lanes if isinstance(op, Op) and op.opcode == "index")
-    return Split(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, made, taken)
+    return LoopCut(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, made, taken)
 
 
-def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Value, Step]:
+def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Value, LaneStep]:
     """What iterations compute without what another one has left, in order."""
     if any(op.opcode == "routine" for op in all_ops(loop.body)):  # NumPy's work is not moved
         return {}
     written = {memories[op.attr("array")] for op in all_ops(loop.body) if op.opcode == "store"}
-    found: dict[Value, Step] = {}
+    found: dict[Value, LaneStep] = {}
     inside: set[Value] = {*all_ops(loop.body), *loop.params}
     inside |= {result for item in walk(loop.body) if not isinstance(item, Block) for result in item.results}
 
@@ -119,7 +119,7 @@ def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> d
                 search(item.orelse, (*under, (item.cond, False)))
                 for result, *ways in zip(item.results, *map(_yielded, (item.then, item.orelse)), strict=True):
                     if result.kind is not MEMORY and all(map(known, ways)):
-                        found[result] = Step((item.cond, *ways), under)
+                        found[result] = LaneStep((item.cond, *ways), under)
             for op in item.ops if isinstance(item, Block) else ():
                 if op.opcode == "load":
                     fits = memories[op.attr("array")] not in written and all(map(known, op.args[1:]))
@@ -127,7 +127,7 @@ def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> d
                     numbers = op.kind is not MEMORY and op.opcode != "store" and is_possible(op)
                     fits = numbers and all(map(known, op.args))
                 if fits:
-                    found[op] = Step(op.args[op.opcode == "load":], under)
+                    found[op] = LaneStep(op.args[op.opcode == "load":], under)
 
     search(loop.body[2:], ())
     return found
@@ -138,7 +138,7 @@ def _yielded(items: Sequence[Item]) -> Sequence[Value]:
     return end.values if end is not None else ()
 
 
-def _made(possible: Mapping[Value, Step], slow: Sequence[Op]) -> set[Op]:
+def _made(possible: Mapping[Value, LaneStep], slow: Sequence[Op]) -> set[Op]:
     """The slow operations, and what is made of them alone."""
     found: set[Value] = set(slow)
     for value, step in possible.items():
@@ -147,7 +147,7 @@ def _made(possible: Mapping[Value, Step], slow: Sequence[Op]) -> set[Op]:
     return {op for op in found if isinstance(op, Op)}
 
 
-def _needed(possible: Mapping[Value, Step], made: set[Op]) -> dict[Value, Step]:
+def _needed(possible: Mapping[Value, LaneStep], made: set[Op]) -> dict[Value, LaneStep]:
     """These, and what they need."""
     wanted: set[Value] = set(made)
     for value, step in reversed(list(possible.items())):
@@ -168,7 +168,7 @@ def _taken(rest: Sequence[Item], made: set[Op]) -> list[Op]:
     return [op for op in ops if op in made and op in read]
 
 
-def write_split(code: KernelCode, split: Split, after: Target) -> None:
+def write_split(code: KernelCode, split: LoopCut, after: LabelTarget) -> None:
     """The loop of a split, at the place of the code's builder; it goes on at `after`."""
     b, loop = code.builder, split.plan.loop
     width = REGISTERS * lanes_in_register()
@@ -201,10 +201,10 @@ def write_split(code: KernelCode, split: Split, after: Target) -> None:
     code.leave(loop, after)
 
 
-def _run_lanes(code: KernelCode, split: Split, buffers: Mapping[Op, Any], registers: int, first: Any, upper: Any
+def _run_lanes(code: KernelCode, split: LoopCut, buffers: Mapping[Op, Any], registers: int, first: Any, upper: Any
                ) -> None:
     """The lanes of a turn; `upper`: they may be fewer."""
-    gang = Gang(code, split.plan, registers)
+    gang = LoopGang(code, split.plan, registers)
     gang.start(first, upper)
     for value, step in split.lanes.items():
         with gang.under(step.under):
@@ -216,7 +216,7 @@ def _run_lanes(code: KernelCode, split: Split, buffers: Mapping[Op, Any], regist
         gang.put(op, buffer)
 
 
-def _in_order(code: KernelCode, split: Split, state: Sequence[Param], buffers: Mapping[Op, Any], count: Any
+def _in_order(code: KernelCode, split: LoopCut, state: Sequence[Param], buffers: Mapping[Op, Any], count: Any
               ) -> list[Value]:
     """The rest of so many iterations; what the next one takes."""
     b, loop = code.builder, split.plan.loop

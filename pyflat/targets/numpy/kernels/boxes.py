@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 from pyflat.analysis.parallel_loops import Form, continues, linear, places, subtracted
-from pyflat.analysis.varying import Nest
+from pyflat.analysis.varying import LoopNest
 from pyflat.ir.loops import all_ops, definitions
 from pyflat.ir.nodes import Block, Op, Value
 
@@ -19,7 +19,7 @@ Axis = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Boxes:
+class Slices:
     """The slices of a nest.
 
     slices   for each access that is one, what each index is; None: the same for all lanes
@@ -34,8 +34,8 @@ class Boxes:
     below: dict[int, int] = field(default_factory=dict)
 
 
-def boxes_of(nest: Nest, varying: set[Value], nonnegative: set[Value]) -> Boxes:
-    found = Boxes()
+def boxes_of(nest: LoopNest, varying: set[Value], nonnegative: set[Value]) -> Slices:
+    found = Slices()
     certain = _certain(nest)
     for op in all_ops(nest.body):
         if op.opcode in ("load", "store"):
@@ -43,7 +43,7 @@ def boxes_of(nest: Nest, varying: set[Value], nonnegative: set[Value]) -> Boxes:
     return found
 
 
-def _certain(nest: Nest) -> set[Op]:
+def _certain(nest: LoopNest) -> set[Op]:
     """What runs in every iteration."""
     found: set[Op] = set()
     for item in nest.body:
@@ -54,7 +54,7 @@ def _certain(nest: Nest) -> set[Op]:
     return found
 
 
-def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set[Value], certain: set[Op]) -> None:
+def _add(boxes: Slices, nest: LoopNest, op: Op, varying: set[Value], nonnegative: set[Value], certain: set[Op]) -> None:
     axes: list[Axis | None] = []
     inside = {value for loop in nest.loops for value in [*loop.params, *definitions(loop.body)]}
     above: list[tuple[int, int, Value]] = []
@@ -97,7 +97,7 @@ def _add(boxes: Boxes, nest: Nest, op: Op, varying: set[Value], nonnegative: set
         boxes.below[axis] = min(shift, boxes.below.get(axis, shift))
 
 
-def _axis(nest: Nest, place: Value) -> Axis | None:
+def _axis(nest: LoopNest, place: Value) -> Axis | None:
     form = linear(place)
     if form is None or len(form[0]) != 1:
         return None

@@ -19,7 +19,7 @@ from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal, masked
 
 
 @dataclass(slots=True)
-class Way:
+class LabelVariables:
     """Where a label leads: the variables that its values go to, and the Python loop that it belongs to."""
 
     names: list[str]
@@ -29,12 +29,12 @@ class Way:
     """In lanes: the variable that has the lanes which have left."""
 
 
-class Loops(Nests):
+class LoopWriter(Nests):
     """Writes loops and regions."""
 
     def __init__(self, kernel: Kernel, *, lanes: bool):
         super().__init__(kernel, lanes=lanes)
-        self.ways: dict[Label, Way] = {}
+        self.ways: dict[Label, LabelVariables] = {}
         self.around = kernel.surroundings()
         self.depth = 0
         self.far: list[set[Label]] = []
@@ -80,7 +80,7 @@ class Loops(Nests):
         if self.nest is not None:
             return self._masked_region(node, names, mask)
         with self._python_loop(ENDLESS) as far:
-            self.ways[node.label] = Way(names, self.depth)
+            self.ways[node.label] = LabelVariables(names, self.depth)
             found = self.items(node.body, mask)
             if found is not None:
                 self.assign(names, found[0])
@@ -101,7 +101,7 @@ class Loops(Nests):
         left = self.fresh("done")
         self.put(f"{left} = False")
         self._zeros(names, params)
-        self.ways[label] = Way(names, self.depth, masks=left)
+        self.ways[label] = LabelVariables(names, self.depth, masks=left)
         found = self.items(items, mask)
         if found is not None:
             self.assign(names, found[0], found[1])
@@ -174,8 +174,8 @@ class Loops(Nests):
         self.name_params(loop.params, names)
         self.reading.add(loop)
         with self._python_loop(ENDLESS) as far:
-            self.ways[loop.label] = Way(results, self.depth)
-            self.ways[loop.again] = Way(names, self.depth, again=True)
+            self.ways[loop.label] = LabelVariables(results, self.depth)
+            self.ways[loop.again] = LabelVariables(names, self.depth, again=True)
             found = self.items(loop.body, mask)
             if found is not None:
                 self.assign(names, found[0])
@@ -200,8 +200,8 @@ class Loops(Nests):
         assert isinstance(ending, Block) and ending.end is not None
         self.reading.add(loop)
         with self._python_loop(f"for {counter} in range({', '.join(parts)}):") as far:
-            self.ways[loop.label] = Way(results, self.depth)
-            self.ways[loop.again] = Way(names, self.depth, again=True)
+            self.ways[loop.label] = LabelVariables(results, self.depth)
+            self.ways[loop.again] = LabelVariables(names, self.depth, again=True)
             found = self.items(loop.body[2:], mask)
             if found is not None:
                 self.assign(names, found[0])
@@ -238,8 +238,8 @@ class Loops(Nests):
             self.put(f"{again} = False")
             carried = self.variables([Param(p.kind, p.name) for p in loop.params])
             self._zeros(carried, loop.params)
-            self.ways[loop.label] = Way(results, self.depth, masks=left)
-            self.ways[loop.again] = Way(carried, self.depth, masks=again)
+            self.ways[loop.label] = LabelVariables(results, self.depth, masks=left)
+            self.ways[loop.again] = LabelVariables(carried, self.depth, masks=again)
             found = self.items(loop.body, run)
             if found is not None:
                 self.assign(carried, found[0], found[1])

@@ -16,7 +16,7 @@ from pyflat.ir.nodes import Loop, Value
 _TAKEN = frozenset({"np", "s", "lanes", "math", "partial", "leave", "OPERATIONS", *keyword.kwlist, *dir(builtins)})
 
 
-class Names:
+class UniqueNames:
     """Gives each name once."""
 
     def __init__(self, kernel: Kernel):

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from pyflat.analysis.parallel_loops import continues, linear, places
-from pyflat.analysis.varying import Nest, may_fault_outside, varying_in
+from pyflat.analysis.varying import LoopNest, may_fault_outside, varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Value, walk
 from pyflat.ir.types import INT, MEMORY
-from pyflat.targets.numpy.kernels.boxes import Boxes, boxes_of, is_nonnegative
+from pyflat.targets.numpy.kernels.boxes import Slices, boxes_of, is_nonnegative
 from pyflat.targets.numpy.kernels.names import counter_wish
 from pyflat.targets.numpy.kernels.operations import Mask, Operations
 from pyflat.targets.numpy.kernels.spelled import literal, spelled
@@ -32,7 +32,7 @@ class Nests(Operations):
     def plain_loop(self, loop: Loop, mask: Mask) -> None:
         raise NotImplementedError
 
-    def put_nest(self, loop: Loop, nest: Nest) -> None:
+    def put_nest(self, loop: Loop, nest: LoopNest) -> None:
         """The nest under the test that it has an iteration; its results have variables."""
         names = self.variables(loop.results)
         for each in nest.counted:
@@ -84,7 +84,7 @@ class Nests(Operations):
                 self._ready(each)
 
     # --- before the lanes
-    def _count(self, nest: Nest, axis: int) -> str:
+    def _count(self, nest: LoopNest, axis: int) -> str:
         """How many iterations a loop has."""
         each = nest.counted[axis]
         if each.step != 1:
@@ -100,7 +100,7 @@ class Nests(Operations):
         self.settle(value)
         return self.operand(value)
 
-    def _guards(self, nest: Nest, counts: Sequence[str]) -> list[str]:
+    def _guards(self, nest: LoopNest, counts: Sequence[str]) -> list[str]:
         found = []
         for each, count in zip(nest.counted, counts, strict=True):
             if each.step != 1:
@@ -109,7 +109,7 @@ class Nests(Operations):
                 found.append(f"{self.sum_text(each.lower, 0)} < {self.sum_text(each.upper, 0)}")
         return found
 
-    def _is_harmless(self, nest: Nest) -> bool:
+    def _is_harmless(self, nest: LoopNest) -> bool:
         """Without iterations all slices are empty, and nothing else is done."""
         accesses = [op for op in all_ops(nest.loops[0].body) if op.opcode in ("load", "store")]
         tests = nest.longer or self.boxes.above or self.boxes.unsure or self.boxes.below
@@ -118,7 +118,7 @@ class Nests(Operations):
                 linear(each.lower), self.nonnegative) and is_nonnegative(linear(each.upper), self.nonnegative)
             for each in nest.counted) and all(isinstance(item, Block) for item in nest.body)
 
-    def _skip(self, nest: Nest) -> None:
+    def _skip(self, nest: LoopNest) -> None:
         """Indices, and sums in them, that only slices use."""
         slices = self.boxes.slices
         for op in reversed(list(all_ops(nest.body))):
@@ -136,7 +136,7 @@ class Nests(Operations):
         return any(place is op and axis is None
                    for place, axis in zip(places(access), self.boxes.slices[access], strict=True))
 
-    def _tests(self, nest: Nest) -> None:
+    def _tests(self, nest: LoopNest) -> None:
         def beyond(axis: int, shift: int, extent: Value) -> str:
             return f"{self.sum_text(nest.counted[axis].upper, shift)} > {self.sum_text(extent, 0)}"
 
@@ -155,7 +155,7 @@ class Nests(Operations):
                     self.put(f"raise {what}")
 
     # --- the lanes
-    def _lanes(self, nest: Nest, counts: Sequence[str], names: Sequence[str]) -> None:
+    def _lanes(self, nest: LoopNest, counts: Sequence[str], names: Sequence[str]) -> None:
         self._tests(nest)
         if any(names) or nest.counted[0].step != 1 or not self._is_much(nest):
             self._body(nest, list(counts), names)
@@ -168,17 +168,17 @@ class Nests(Operations):
             with self.block(f"for {start}, {stop} in s.blocks({lower}, {upper}, {each}):"):
                 self.ranges[0] = start, stop
                 self._body(nest, [f"{stop} - {start}", *counts[1:]], names)
-        self.nest, self.boxes, self.ranges = None, Boxes(), []
+        self.nest, self.boxes, self.ranges = None, Slices(), []
         self.skipped.clear()
 
-    def _is_much(self, nest: Nest) -> bool:
+    def _is_much(self, nest: LoopNest) -> bool:
         """Whether there are temporaries of all lanes."""
         inside = [op for op in all_ops(nest.body) if op.kind is not MEMORY and op not in self.skipped]
         return sum(op.opcode not in ("load", "index") for op in inside) > 1 or any(
             not isinstance(item, Block) for item in nest.body) or any(
             op not in self.boxes.slices for op in all_ops(nest.body) if op.opcode in ("load", "store"))
 
-    def _body(self, nest: Nest, counts: list[str], names: Sequence[str]) -> None:
+    def _body(self, nest: LoopNest, counts: list[str], names: Sequence[str]) -> None:
         start = len(self.lines)
         lines = []
         for axis, (loop, each, count) in enumerate(zip(nest.loops, nest.counted, counts, strict=True)):
@@ -229,7 +229,7 @@ class Nests(Operations):
                 self.op(op, "None")
 
     # --- after the lanes
-    def _finish(self, nest: Nest, carried: Sequence[tuple[Loop, Sequence[Value]]], names: Sequence[str]) -> None:
+    def _finish(self, nest: LoopNest, carried: Sequence[tuple[Loop, Sequence[Value]]], names: Sequence[str]) -> None:
         """The results of the loops, from the inside: what the last iteration has left."""
         ivs = {each.iv: each.step for each in nest.counted}
         if not any(names):

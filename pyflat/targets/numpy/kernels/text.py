@@ -26,7 +26,7 @@ from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Regio
 from pyflat.ir.print import Sourced
 from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
-from pyflat.targets.numpy.kernels.loops import Loops
+from pyflat.targets.numpy.kernels.loops import LoopWriter
 from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.nests import Given
 from pyflat.targets.numpy.kernels.operations import Mask
@@ -40,7 +40,7 @@ _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools impor
             (r"\bOPERATIONS\[", "from pyflat.ir.ops import OPERATIONS"))
 
 
-class KernelText(Loops):
+class KernelText(LoopWriter):
     """Writes the function. `lanes` is false for the version without any: every loop is a loop."""
 
     def text(self) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import linear
-from pyflat.analysis.varying import Nest
+from pyflat.analysis.varying import LoopNest
 from pyflat.ir.loops import Counted
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value, Yield, walk
 from pyflat.ir.print import Sourced
 from pyflat.ir.types import MEMORY
-from pyflat.targets.numpy.kernels.boxes import Boxes
-from pyflat.targets.numpy.kernels.names import Names, counter_wish, wish
+from pyflat.targets.numpy.kernels.boxes import Slices
+from pyflat.targets.numpy.kernels.names import UniqueNames, counter_wish, wish
 from pyflat.targets.numpy.kernels.spelled import ATOM, literal
 
 WIDEST = 90
@@ -33,7 +33,7 @@ class Writer:
         self.kernel, self.lanes = kernel, lanes
         self.lines: list[str] = []
         self.indent = 1
-        self.given = Names(kernel)
+        self.given = UniqueNames(kernel)
         self.names: dict[Value, str] = {}
         self.levels: dict[Value, int] = {}
         self.waiting: dict[Value, frozenset[str]] = {}
@@ -52,8 +52,8 @@ class Writer:
         self.varying: set[Value] = set()
         self.counters: set[Value] = set()
         """What may be a `Line`."""
-        self.nest: Nest | None = None
-        self.boxes = Boxes()
+        self.nest: LoopNest | None = None
+        self.boxes = Slices()
         self.ranges: list[tuple[str, str] | None] = []
         """Names of where each axis of a nest in blocks starts and stops."""
         self.skipped: set[Value] = set()
