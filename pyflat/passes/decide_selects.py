@@ -32,13 +32,7 @@ def decide_selects(fn: Function) -> Function:
     if any(op.opcode == "call" and (has_effect(op) or is_barrier(op) or is_guarded(op)) for op in ops):
         return fn
     run = _Deciding(fn)
-    for op in ops:
-        found = run.simpler(op) if op.opcode == "select" else None
-        if found is None:
-            run.sweep.keep(op)
-        else:
-            run.sweep.replace(op, found)
-    return run.sweep.result(fn)
+    return run.sweep.over(fn, lambda op: run.simpler(op) if op.opcode == "select" else None)
 
 
 class _Deciding:

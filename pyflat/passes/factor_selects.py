@@ -24,13 +24,7 @@ from pyflat.passes.rules.rewrite import Sweep
 def factor_selects(fn: Function) -> Function:
     """One sweep over a flat function; `fn` itself when nothing is factored."""
     sweep = Sweep(fn)
-    for op in fn.flat_block.ops:
-        found = _factored(sweep, op, *op.args) if op.opcode == "select" else None
-        if found is None:
-            sweep.keep(op)
-        else:
-            sweep.replace(op, found)
-    return sweep.result(fn)
+    return sweep.over(fn, lambda op: _factored(sweep, op, *op.args) if op.opcode == "select" else None)
 
 
 def _factored(sweep: Sweep, select: Op, cond: Value, a: Value, b: Value) -> Op | None:

@@ -28,13 +28,7 @@ def fold_calls(fn: Function, evaluate: Evaluate = lambda op: None) -> Function:
     """`fn`, a flat function, without the calls and parts whose values are known; `fn` itself when there are none."""
     sweep = Sweep(fn)
     known: dict[Value, Sequence[bool | int | float]] = {}
-    for op in fn.flat_block.ops:
-        found = _folded(sweep, op, known, evaluate)
-        if found is None:
-            sweep.keep(op)
-        else:
-            sweep.replace(op, found)
-    return sweep.result(fn)
+    return sweep.over(fn, lambda op: _folded(sweep, op, known, evaluate))
 
 
 def _folded(sweep: Sweep, op: Op, known: dict[Value, Sequence[bool | int | float]], evaluate: Evaluate) -> Value | None:

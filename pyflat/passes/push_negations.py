@@ -25,18 +25,16 @@ _DUAL = {"and": "or", "or": "and"}
 def push_negations(fn: Function, *, finite: bool = False) -> Function:
     """One sweep over a flat function; `fn` itself when no `not` goes."""
     pushing = _Pushing(fn, finite)
-    for op in fn.flat_block.ops:
-        if op.opcode == "not" and pushing.cost(op.args[0]) <= 0:
-            pushing.sweep.replace(op, pushing.negated(op.args[0], op))
-        else:
-            pushing.sweep.keep(op)
-    return pushing.sweep.result(fn)
+    return pushing.sweep.over(fn, pushing.pushed)
 
 
 class _Pushing:
     def __init__(self, fn: Function, finite: bool):
         self.sweep = Sweep(fn)
         self.finite = finite
+
+    def pushed(self, op: Op) -> Value | None:
+        return self.negated(op.args[0], op) if op.opcode == "not" and self.cost(op.args[0]) <= 0 else None
 
     def cost(self, value: Value) -> int:
         """How many operations more there are when `value` is negated in place."""

@@ -19,12 +19,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import partial
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Function, Op, Value
 from pyflat.ir.types import FLOAT, INT, INT_MIN, Kind
 from pyflat.passes.record import STRAIGHT, Pass
-from pyflat.passes.rules.rewrite import Sweep, is_literal
+from pyflat.passes.rules.rewrite import Sweep, is_literal, power_of
 
 _SUMS = frozenset({"add", "sub", "neg"})
 
@@ -38,14 +39,12 @@ def reassociate(
     `no_signed_zeros`."""
     sweep = Sweep(fn)
     parents = _only_users(fn)
-    for op in fn.flat_block.ops:
+
+    def change(op: Op) -> Value | None:
         exact = op.kind is INT
-        found = _rebuilt(sweep, op, parents, exact or finite, exact or no_signed_zeros) if op.kind in kinds else None
-        if found is None:
-            sweep.keep(op)
-        else:
-            sweep.replace(op, found)
-    return sweep.result(fn)
+        return _rebuilt(sweep, op, parents, exact or finite, exact or no_signed_zeros) if op.kind in kinds else None
+
+    return sweep.over(fn, change)
 
 
 def _only_users(fn: Function) -> dict[Value, Op]:
@@ -189,7 +188,7 @@ class Product:
     def build(self, sweep: Sweep, root: Op) -> Value:
         total: Value | None = None
         for base, exponent in self.powers.items():
-            power = _power(sweep, sweep.read(base), exponent, root)
+            power = power_of(partial(sweep.emit, origin=root.origin), sweep.read(base), exponent)
             total = power if total is None else sweep.emit("mul", total, power, origin=root.origin)
         if total is None:
             return const(self.literal)
@@ -199,19 +198,6 @@ class Product:
 def _power_cost(exponent: int) -> int:
     """Products by squaring."""
     return exponent.bit_length() - 1 + exponent.bit_count() - 1
-
-
-def _power(sweep: Sweep, base: Value, exponent: int, root: Op) -> Value:
-    result: Value | None = None
-    square = base
-    while True:
-        if exponent & 1:
-            result = square if result is None else sweep.emit("mul", result, square, origin=root.origin)
-        exponent >>= 1
-        if not exponent:
-            assert result is not None
-            return result
-        square = sweep.emit("mul", square, square, origin=root.origin)
 
 
 PASS = Pass(reassociate, needs_gone=STRAIGHT)

@@ -36,15 +36,11 @@ def recognise_dots(fn: Function, vectors: Iterable[Sequence[Value]] = ()) -> Fun
     sweep = Sweep(fn)
     inner = {arg for op in fn.flat_block.ops if op.opcode == "add" for arg in op.args
              if isinstance(arg, Op) and arg.opcode == "add" and sweep.uses[arg] == 1}
-    for op in fn.flat_block.ops:
-        found = None
-        if op.opcode == "add" and op.kind is FLOAT and op not in inner:
-            found = _fused(sweep, op, known)
-        if found is None:
-            sweep.keep(op)
-        else:
-            sweep.replace(op, found)
-    return sweep.result(fn)
+
+    def change(op: Op) -> Value | None:
+        return _fused(sweep, op, known) if op.opcode == "add" and op.kind is FLOAT and op not in inner else None
+
+    return sweep.over(fn, change)
 
 
 def _terms(sweep: Sweep, op: Op) -> list[Value]:

@@ -28,17 +28,17 @@ def share_reciprocals(fn: Function) -> Function:
     if not shared:
         return fn
     sweep = Sweep(fn)
-    for op in fn.flat_block.ops:
+
+    def change(op: Op) -> Value | None:
         if not _is_quotient(op) or op.args[1] not in shared:
-            sweep.keep(op)
-            continue
+            return None
         inverse = sweep.emit("recip", sweep.read(op.args[1]), origin=op.origin)
         dividend = op.args[0]
         if isinstance(dividend, Const) and dividend.value == 1.0:
-            sweep.replace(op, inverse)
-        else:
-            sweep.replace(op, sweep.emit("mul", sweep.read(dividend), inverse, origin=op.origin))
-    return sweep.result(fn)
+            return inverse
+        return sweep.emit("mul", sweep.read(dividend), inverse, origin=op.origin)
+
+    return sweep.over(fn, change)
 
 
 def _is_quotient(op: Op) -> bool:

@@ -41,13 +41,12 @@ _TABLES: dict[str, Callable[..., int]] = {
 def simplify_bools(fn: Function) -> Function:
     """One sweep over a flat function; `fn` itself when no predicate is simpler than it was written."""
     sweep = Sweep(fn)
-    for op in fn.flat_block.ops:
+
+    def change(op: Op) -> Value | None:
         found = _simpler(op) if _is_logic(op) else None
-        if found is None:
-            sweep.keep(op)
-        else:
-            sweep.replace(op, sweep.read(found))
-    return sweep.result(fn)
+        return found and sweep.read(found)
+
+    return sweep.over(fn, change)
 
 
 def _is_logic(value: Value) -> bool:

@@ -110,7 +110,7 @@ def test_orderings_of_floats_keep_their_negation():
     assert flipped.counts() == {"le": 1} and steps(lambda x, y: not (x > y), False).counts() == {"gt": 1, "not": 1}
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.part}-{r.name}".replace(" ", "_"))
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: f"{r.part} {r.before} {r.after}".replace(" ", "_"))
 def test_each_rule_is_kept_out_by_each_of_its_parts(rule):
     needed = rule.part.split("+")
     assert needed == sorted(set(needed)) and set(needed) <= set(PARTS) and text(rule.pattern)

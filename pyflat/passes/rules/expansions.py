@@ -17,6 +17,7 @@ from pyflat.ir.ops import ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, number
 from pyflat.passes.rules.patterns import applied, rules
+from pyflat.passes.rules.rewrite import power_of
 
 BEYOND_INT = 2.0**63
 WHOLE = 2.0**52
@@ -182,18 +183,10 @@ def floordiv_whole(t: Legaliser, x: Value, y: Value) -> Value:
 
 
 def power(t: Legaliser, base: Value, exponent: Value) -> Value | None:
-    """A known whole power as a product, with as many factors as its binary digits need."""
-    left = number(exponent)
-    if left is None or not 0 < left <= MAX_POWER or left != int(left):
-        return None
-    result: Value | None = None
-    square, left = base, int(left)
-    while left:
-        if left & 1:
-            result = square if result is None else t("mul", result, square)
-        left >>= 1
-        square = t("mul", square, square) if left else square
-    return result
+    """A known whole power as a product."""
+    known = number(exponent)
+    whole = known is not None and 0 < known <= MAX_POWER and known == int(known)
+    return power_of(t, base, int(known)) if whole else None
 
 
 def shift(opcode: str) -> Expansion:

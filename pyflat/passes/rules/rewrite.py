@@ -8,7 +8,7 @@ goes away only where nothing else uses it; what its right side needs may exist a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from pyflat.errors import InternalError
@@ -105,6 +105,17 @@ class Sweep:
         if isinstance(new, Op) and new in self.fresh and op.name and not new.name:
             new.name, new.statement = op.name, op.statement
         self.mapped[op] = new
+
+    def over(self, fn: Function, change: Callable[[Op], Value | None]) -> Function:
+        """`fn` with what `change` makes of its operations, in order (None: they stay); `fn` itself when that is
+        nothing."""
+        for op in fn.flat_block.ops:
+            found = change(op)
+            if found is None:
+                self.keep(op)
+            else:
+                self.replace(op, found)
+        return self.result(fn)
 
     def result(self, fn: Function) -> Function:
         return with_block(fn, self.ops, list(map(self.read, results_of(fn)))) if self.changed else fn
@@ -254,8 +265,22 @@ def _operation(opcode: str, args: Sequence[Value], origin: Origin | None) -> Op:
     return Op(opcode, args, kind, origin=origin)
 
 
+def power_of(emit: Callable[..., Value], base: Value, exponent: int) -> Value:
+    """A power of at least 1 as a product, with as many factors as the binary digits of the exponent need."""
+    result: Value | None = None
+    square = base
+    while True:
+        if exponent & 1:
+            result = square if result is None else emit("mul", result, square)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        square = emit("mul", square, square)
+
+
 def is_literal(value: Value) -> bool:
     return isinstance(value, Const) and value.value is not None
 
 
-__all__ = ["Rules", "Sweep", "is_literal", "rewrite", "use_counts"]
+__all__ = ["Rules", "Sweep", "is_literal", "power_of", "rewrite", "use_counts"]
