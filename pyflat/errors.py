@@ -100,8 +100,8 @@ _code("flatten/lane-to-object", "a lane value is used where a plain Python objec
       "choose between known values (`a if n == 1 else b`), or make the parameter static where it is one value for the "
       "whole call")
 _code("flatten/mixed-join", "two paths give values that cannot be held by one lane",
-      "after a branch on lane values a name must hold numbers, or the same object on both paths",
-      "give the name a number of the same kind on both paths")
+      "arrays of two shapes or dtypes, iterators, and what gets deeper in each turn of a loop have no common form",
+      "give arrays one shape and dtype on all paths, and look other objects up by a number")
 _code("flatten/list-mutation", "a list or dict changes in a way that differs from lane to lane",
       "a list may get other lengths in other lanes, but not here; a dict must have the same keys on all paths",
       "use a fixed-size list and assign to its items")
