@@ -25,7 +25,7 @@ def main() -> int:
         bad = found < made or made < 3 or counterexample(rule) is not None
         dead, total, wrong = dead + found, total + made, wrong + bad
         part = rule.part or "exact"
-        print(f"{rule.name:32} {rule.kind!s:3} {part:24} {found:3} of {made:3}  {rule.before} -> {rule.after}"
+        print(f"{rule.kind!s:3} {part:24} {found:3} of {made:3}  {rule.before} -> {rule.after}"
               f"{'  WRONG' if bad else ''}")
     print(f"{len(RULES)} rules, {dead} of {total} mutants killed")
     return 1 if wrong else 0

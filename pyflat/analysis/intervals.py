@@ -30,7 +30,7 @@ from pyflat.analysis.ranges import (
 )
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.ops import COMPARISONS, OPPOSITE
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 __all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything", "decided"]
@@ -142,7 +142,7 @@ class Intervals:
                 self._narrow(a, both, before)
                 self._narrow(b, both, before)
             return
-        opcode = op.opcode if holds else _NEGATED[op.opcode]
+        opcode = op.opcode if holds else OPPOSITE[op.opcode]
         below, above = (a, b) if opcode in ("lt", "le") else (b, a)
         low, high = self.of(below), self.of(above)
         strict = opcode in ("lt", "gt")
@@ -309,7 +309,6 @@ def _after(number: Number, value: Value) -> Number:
 
 
 _NAN_TESTS = ("isnan", "isinf", "isfinite")
-_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 
 
 def _same(value: Value) -> object:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyflat.functions.records import RECORDS, MathFunction
+from pyflat.ir.ops import PRIMITIVES, ROUNDED
 from pyflat.ir.tables import Table, table_of
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
@@ -178,10 +179,7 @@ INT_RULES: dict[str, Transfer] = {
     "invert": lambda _, a, __: Interval(-a.high - 1, -a.low - 1),
     "shl": _shl,
     "shr": _shr,
-    "to_int": _rounded(int),
-    "floor_int": _rounded(math.floor),
-    "ceil_int": _rounded(math.ceil),
-    "round_int": _rounded(round),
+    **{name: _rounded(PRIMITIVES[name].python) for name in ROUNDED},
 }
 
 

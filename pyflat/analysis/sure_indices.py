@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pyflat.analysis.parallel_loops import Form
 from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, walk
+from pyflat.ir.ops import OPPOSITE
 from pyflat.ir.types import BOOL, INT
 
 MOST_STEPS, MOST_TRIES = 5, 300
 """Steps and tries of a proof."""
-_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
 @dataclass(slots=True)
@@ -147,9 +147,9 @@ class _Search:
         elif opcode == ("and" if holds else "or"):
             for part in condition.args:
                 yield from self._behind(part, holds)
-        elif opcode in _OPPOSITE and condition.args[0].kind is INT and condition.args[1].kind is INT:
+        elif opcode in OPPOSITE and condition.args[0].kind is INT and condition.args[1].kind is INT:
             first, second = map(self._form, condition.args)
-            match opcode if holds else _OPPOSITE[opcode]:
+            match opcode if holds else OPPOSITE[opcode]:
                 case "lt":
                     yield _less(_sum(second, first, -1), 1)
                 case "le":

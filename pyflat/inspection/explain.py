@@ -20,7 +20,7 @@ from pyflat.inspection.explain_kernel import KernelExplanation, explain_kernel
 from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Item, Op
-from pyflat.ir.ops import OPERATIONS, Accuracy
+from pyflat.ir.ops import OPERATIONS, ROUNDED, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Labels, Shape
 from pyflat.ir.types import FLOAT, INT, Kind
@@ -49,8 +49,7 @@ _FAMILIES = {
     "comparison": ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "isnormal"),
     "logic and bits": ("and", "or", "xor", "not", "invert", "low64", "shl", "shr"),
     "select": ("select",),
-    "conversion": ("to_float", "exact_float", "to_int", "floor_int", "ceil_int", "round_int", "floor", "ceil", "trunc",
-                   "rint"),
+    "conversion": ("to_float", "exact_float", *ROUNDED, *ROUNDED.values()),
     "table": ("gather",),
 }
 _FAMILY = {opcode: family for family, opcodes in _FAMILIES.items() for opcode in opcodes}

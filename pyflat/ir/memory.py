@@ -65,6 +65,8 @@ class Primitive:
     operator: str = ""
     native: tuple[tuple[Kind, ...], ...] = ()
     cost: Adds = _ONE
+    rounding: str = ""
+    written: tuple[str, ...] = ()
 
     def result_kind(self, kinds: tuple[Kind, ...]) -> Kind | None:
         for operands, result in self.signatures:

@@ -11,7 +11,9 @@
   operator    Python's operator, for the printer and for source matching;
   native      operand kinds for which that operator on NumPy arrays computes the same bits, so that a source
               text may be kept as it is;
-  cost        an estimate in additions, for targets that have no measurement.
+  cost        an estimate in additions, for targets that have no measurement;
+  rounding    of a float that becomes an int: the operation that rounds in this way and gives a float;
+  written     the functions that a user calls for it, first the one that texts have.
 
 Adding a mathematical function is one record. Adding a primitive is one row here, its spelling in the tables of both
 engines (`targets/numpy/spelling.py`, `targets/numba/ops.py`) and of the other targets that are to have it (those that
@@ -58,7 +60,7 @@ _row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv
      cost=20)
 _row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", native=(_II, _FF), cost=20)
 _row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F))
-_row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min")
+_row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min", written=("abs", "math.fabs"))
 
 
 def _int_pow(a: int, b: int) -> int:
@@ -104,7 +106,7 @@ _row("select", tuple(((BOOL, k, k), k) for k in (BOOL, INT, FLOAT)), _select)
 
 # --- conversion
 
-_row("to_float", ((_B, FLOAT), (_I, FLOAT)), float)
+_row("to_float", ((_B, FLOAT), (_I, FLOAT)), float, written=("float",))
 
 
 def _exact_float(i: int) -> float:
@@ -113,22 +115,20 @@ def _exact_float(i: int) -> float:
     return float(i)
 
 
-_row("exact_float", ((_I, FLOAT),), _exact_float, faults="beyond_exact")
-_row("to_int", ((_B, INT), (_F, INT)), int, faults="int_range")
-_row("floor_int", ((_F, INT),), math.floor, faults="int_range")
-_row("ceil_int", ((_F, INT),), math.ceil, faults="int_range")
-_row("round_int", ((_F, INT),), round, faults="int_range")
-ROUNDED = {"to_int": "trunc", "floor_int": "floor", "ceil_int": "ceil", "round_int": "rint"}
-"""Float to int -> the same rounding as a float."""
+_row("exact_float", ((_I, FLOAT),), _exact_float, faults="beyond_exact", written=("float",))
+_row("to_int", ((_B, INT), (_F, INT)), int, faults="int_range", rounding="trunc", written=("int", "math.trunc"))
+_row("floor_int", ((_F, INT),), math.floor, faults="int_range", rounding="floor", written=("math.floor",))
+_row("ceil_int", ((_F, INT),), math.ceil, faults="int_range", rounding="ceil", written=("math.ceil",))
+_row("round_int", ((_F, INT),), round, faults="int_range", rounding="rint", written=("round",))
+ROUNDED = {name: row.rounding for name, row in PRIMITIVES.items() if row.rounding}
 
 # --- float to float, exact
 _row("floor", ((_F, FLOAT),), lambda x: float(np.floor(x)))
 _row("ceil", ((_F, FLOAT),), lambda x: float(np.ceil(x)))
 _row("trunc", ((_F, FLOAT),), lambda x: float(np.trunc(x)))
 _row("rint", ((_F, FLOAT),), lambda x: float(np.rint(x)))
-_row("isnan", ((_F, BOOL),), math.isnan)
-_row("isinf", ((_F, BOOL),), math.isinf)
-_row("isfinite", ((_F, BOOL),), math.isfinite)
+for _name in ("isnan", "isinf", "isfinite"):
+    _row(_name, ((_F, BOOL),), getattr(math, _name), written=(f"math.{_name}",))
 _row("exponent", ((_F, INT),), lambda x: math.frexp(x)[1])
 """frexp's exponent of a finite number that is not zero; of others any number."""
 
@@ -260,5 +260,9 @@ OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTO
 
 SIGNS = {name: row.operator for name, row in PRIMITIVES.items() if row.native and len(row.signatures[0][0]) == 2}
 """Operations of two operands -> Python's operator for them, which NumPy's arrays have as well."""
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+"""Comparison -> the one that is true where it is false, but for orders of nan."""
+MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""Comparison -> the one of the same operands in the other order."""
+COMPARISONS = tuple(OPPOSITE)
 COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor", "eq", "ne"})

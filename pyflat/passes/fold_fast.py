@@ -25,9 +25,9 @@ from functools import lru_cache
 from typing import Any
 
 from pyflat.ir.nodes import Function
-from pyflat.ir.types import FLOAT, Kind
+from pyflat.ir.types import FLOAT
 from pyflat.passes.record import STRAIGHT, Pass
-from pyflat.passes.rules.patterns import Rule, Where
+from pyflat.passes.rules.patterns import Rule, Where, rules
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
@@ -46,9 +46,9 @@ def _literal(compute: Callable[..., float]) -> Where:
     return where
 
 
-def _rule(part: str, name: str, before: str, after: str, compute: Callable[..., float] | None = None,
-          *, by_cost: bool = False, kind: Kind = FLOAT) -> Rule:
-    return Rule(name, kind, before, after, _literal(compute) if compute else None, part, by_cost)
+def _rule(part: str, before: str, after: str, compute: Callable[..., float] | None = None, *, by_cost: bool = False
+          ) -> Rule:
+    return Rule(FLOAT, before, after, _literal(compute) if compute else None, part, by_cost)
 
 
 def _reciprocal(A: float) -> float:
@@ -61,85 +61,77 @@ def _reciprocal(A: float) -> float:
 
 _ZEROS = "no_signed_zeros"
 FINITE = (
-    _rule("finite+no_signed_zeros", "times zero", "mul(x, 0.0)", "0.0"),
-    _rule("finite", "minus itself", "sub(x, x)", "0.0"),
-    _rule("finite", "by itself", "truediv(x, x)", "1.0"),
-    _rule("finite", "equal to itself", "eq(x, x)", "true"),
-    _rule("finite", "unequal to itself", "ne(x, x)", "false"),
-    _rule("finite", "at most itself", "le(x, x)", "true"),
-    _rule("finite", "at least itself", "ge(x, x)", "true"),
-    _rule("finite", "never nan", "isnan(x)", "false"),
-    _rule("finite", "never infinite", "isinf(x)", "false"),
-    _rule("finite", "always finite", "isfinite(x)", "true"),
-    _rule("finite", "not less", "not(lt(x, y))", "ge(x, y)"),
-    _rule("finite", "not at most", "not(le(x, y))", "gt(x, y)"),
-    _rule("finite", "difference at most zero", "le(sub(x, y), 0.0)", "le(x, y)"),
-    _rule("finite", "difference at least zero", "ge(sub(x, y), 0.0)", "ge(x, y)"),
-    _rule("finite", "difference zero", "eq(sub(x, y), 0.0)", "eq(x, y)"),
-    _rule("finite", "difference not zero", "ne(sub(x, y), 0.0)", "ne(x, y)"),
+    _rule("finite+no_signed_zeros", "mul(x, 0.0)", "0.0"),
+    *rules(FLOAT,
+        "sub(x, x) -> 0.0", "truediv(x, x) -> 1.0", "eq(x, x) -> true", "ne(x, x) -> false", "le(x, x) -> true",
+        "ge(x, x) -> true", "isnan(x) -> false", "isinf(x) -> false", "isfinite(x) -> true",
+        "not(lt(x, y)) -> ge(x, y)", "not(le(x, y)) -> gt(x, y)", "le(sub(x, y), 0.0) -> le(x, y)",
+        "ge(sub(x, y), 0.0) -> ge(x, y)", "eq(sub(x, y), 0.0) -> eq(x, y)", "ne(sub(x, y), 0.0) -> ne(x, y)",
+        part="finite",
+    ),
 )
 SIGNED_ZEROS = (
-    _rule(_ZEROS, "plus zero", "add(x, 0.0)", "x"),
-    _rule(_ZEROS, "from zero", "sub(0.0, x)", "neg(x)"),
-    _rule(_ZEROS, "negated difference", "neg(sub(x, y))", "sub(y, x)"),
-    _rule(_ZEROS, "negated sum", "neg(add(x, A))", "sub(R, x)", lambda A: -A),
-    _rule(_ZEROS, "abs by lt", "select(lt(x, 0.0), neg(x), x)", "abs(x)"),
-    _rule(_ZEROS, "abs by le", "select(le(x, 0.0), neg(x), x)", "abs(x)"),
-    _rule(_ZEROS, "abs by gt", "select(gt(x, 0.0), x, neg(x))", "abs(x)"),
-    _rule(_ZEROS, "abs by ge", "select(ge(x, 0.0), x, neg(x))", "abs(x)"),
-    _rule("finite+no_signed_zeros", "min or equal", "select(le(x, y), x, y)", "min(x, y)"),
-    _rule("finite+no_signed_zeros", "max or equal", "select(ge(x, y), x, y)", "max(x, y)"),
+    *rules(FLOAT, "add(x, 0.0) -> x", "sub(0.0, x) -> neg(x)", "neg(sub(x, y)) -> sub(y, x)", part=_ZEROS),
+    _rule(_ZEROS, "neg(add(x, A))", "sub(R, x)", lambda A: -A),
+    *rules(FLOAT,
+        "select(lt(x, 0.0), neg(x), x) -> abs(x)", "select(le(x, 0.0), neg(x), x) -> abs(x)",
+        "select(gt(x, 0.0), x, neg(x)) -> abs(x)", "select(ge(x, 0.0), x, neg(x)) -> abs(x)", part=_ZEROS,
+    ),
+    *rules(FLOAT,
+        "select(le(x, y), x, y) -> min(x, y)", "select(ge(x, y), x, y) -> max(x, y)", part="finite+no_signed_zeros",
+    ),
 )
 _R = "reassoc"
 CONSTANTS = (
-    _rule(_R, "add twice", "add(add(x, A), B)", "add(x, R)", lambda A, B: A + B),
-    _rule(_R, "add, subtract", "sub(add(x, A), B)", "add(x, R)", lambda A, B: A - B),
-    _rule(_R, "subtract, add", "add(sub(x, A), B)", "add(x, R)", lambda A, B: B - A),
-    _rule(_R, "subtract twice", "sub(sub(x, A), B)", "sub(x, R)", lambda A, B: A + B),
-    _rule(_R, "from literal, add", "add(sub(A, x), B)", "sub(R, x)", lambda A, B: A + B),
-    _rule(_R, "from literal, subtract", "sub(sub(A, x), B)", "sub(R, x)", lambda A, B: A - B),
-    _rule(_R, "literal less sum", "sub(A, add(x, B))", "sub(R, x)", lambda A, B: A - B),
-    _rule(_R, "literal less rest", "sub(A, sub(B, x))", "add(x, R)", lambda A, B: A - B),
-    _rule(_R, "scale twice", "mul(mul(x, A), B)", "mul(x, R)", lambda A, B: A * B),
-    _rule(_R, "divide, scale", "mul(truediv(x, A), B)", "mul(x, R)", lambda A, B: B / A),
-    _rule(_R, "scale, divide", "truediv(mul(x, A), B)", "mul(x, R)", lambda A, B: A / B),
-    _rule(_R, "divide twice", "truediv(truediv(x, A), B)", "truediv(x, R)", lambda A, B: A * B),
-    _rule(_R, "scaled ratio", "mul(truediv(A, x), B)", "truediv(R, x)", lambda A, B: A * B),
-    _rule(_R, "itself and a multiple", "add(x, mul(x, A))", "mul(x, R)", lambda A: A + 1.0),
-    _rule(_R, "itself less a multiple", "sub(x, mul(x, A))", "mul(x, R)", lambda A: 1.0 - A),
-    _rule(_R, "multiple less itself", "sub(mul(x, A), x)", "mul(x, R)", lambda A: A - 1.0),
-    _rule(_R, "two multiples", "add(mul(x, A), mul(x, B))", "mul(x, R)", lambda A, B: A + B),
+    _rule(_R, "add(add(x, A), B)", "add(x, R)", lambda A, B: A + B),
+    _rule(_R, "sub(add(x, A), B)", "add(x, R)", lambda A, B: A - B),
+    _rule(_R, "add(sub(x, A), B)", "add(x, R)", lambda A, B: B - A),
+    _rule(_R, "sub(sub(x, A), B)", "sub(x, R)", lambda A, B: A + B),
+    _rule(_R, "add(sub(A, x), B)", "sub(R, x)", lambda A, B: A + B),
+    _rule(_R, "sub(sub(A, x), B)", "sub(R, x)", lambda A, B: A - B),
+    _rule(_R, "sub(A, add(x, B))", "sub(R, x)", lambda A, B: A - B),
+    _rule(_R, "sub(A, sub(B, x))", "add(x, R)", lambda A, B: A - B),
+    _rule(_R, "mul(mul(x, A), B)", "mul(x, R)", lambda A, B: A * B),
+    _rule(_R, "mul(truediv(x, A), B)", "mul(x, R)", lambda A, B: B / A),
+    _rule(_R, "truediv(mul(x, A), B)", "mul(x, R)", lambda A, B: A / B),
+    _rule(_R, "truediv(truediv(x, A), B)", "truediv(x, R)", lambda A, B: A * B),
+    _rule(_R, "mul(truediv(A, x), B)", "truediv(R, x)", lambda A, B: A * B),
+    _rule(_R, "add(x, mul(x, A))", "mul(x, R)", lambda A: A + 1.0),
+    _rule(_R, "sub(x, mul(x, A))", "mul(x, R)", lambda A: 1.0 - A),
+    _rule(_R, "sub(mul(x, A), x)", "mul(x, R)", lambda A: A - 1.0),
+    _rule(_R, "add(mul(x, A), mul(x, B))", "mul(x, R)", lambda A, B: A + B),
 )
 FACTORS = (
-    _rule(_R, "common factor", "add(mul(x, y), mul(x, z))", "mul(x, add(y, z))"),
-    _rule(_R, "common factor of difference", "sub(mul(x, y), mul(x, z))", "mul(x, sub(y, z))"),
-    _rule(_R, "common divisor", "add(truediv(x, z), truediv(y, z))", "truediv(add(x, y), z)"),
-    _rule(_R, "common divisor of difference", "sub(truediv(x, z), truediv(y, z))", "truediv(sub(x, y), z)"),
-    _rule("finite+reassoc", "there and back", "sub(add(x, y), y)", "x"),
-    _rule("finite+reassoc", "back and there", "add(sub(x, y), y)", "x"),
-    _rule("finite+reassoc", "rest of rest", "sub(x, sub(x, y))", "y"),
-    _rule("finite+reassoc", "beyond", "sub(x, add(x, y))", "neg(y)"),
-    _rule("finite+reassoc", "short of itself", "sub(sub(x, y), x)", "neg(y)"),
-    _rule("finite+reassoc", "times, by", "truediv(mul(x, y), y)", "x"),
-    _rule("finite+reassoc", "by, times", "mul(truediv(x, y), y)", "x"),
-    _rule(_R, "by a ratio", "truediv(x, truediv(y, z))", "truediv(mul(x, z), y)"),
-    _rule(_R, "divide by both", "truediv(truediv(x, y), z)", "truediv(x, mul(y, z))"),
+    *rules(FLOAT,
+        "add(mul(x, y), mul(x, z)) -> mul(x, add(y, z))", "sub(mul(x, y), mul(x, z)) -> mul(x, sub(y, z))",
+        "add(truediv(x, z), truediv(y, z)) -> truediv(add(x, y), z)",
+        "sub(truediv(x, z), truediv(y, z)) -> truediv(sub(x, y), z)", part=_R,
+    ),
+    *rules(FLOAT,
+        "sub(add(x, y), y) -> x", "add(sub(x, y), y) -> x", "sub(x, sub(x, y)) -> y", "sub(x, add(x, y)) -> neg(y)",
+        "sub(sub(x, y), x) -> neg(y)", "truediv(mul(x, y), y) -> x", "mul(truediv(x, y), y) -> x",
+        part="finite+reassoc",
+    ),
+    *rules(FLOAT,
+        "truediv(x, truediv(y, z)) -> truediv(mul(x, z), y)", "truediv(truediv(x, y), z) -> truediv(x, mul(y, z))",
+        part=_R,
+    ),
 )
 RECIPROCALS = (
-    _rule("reciprocal", "by a literal", "truediv(x, A)", "mul(x, R)", _reciprocal),
-    _rule("reciprocal", "times a reciprocal", "mul(x, truediv(1.0, y))", "truediv(x, y)"),
-    _rule("reciprocal", "by a reciprocal", "truediv(x, truediv(1.0, y))", "mul(x, y)"),
+    _rule("reciprocal", "truediv(x, A)", "mul(x, R)", _reciprocal),
+    *rules(FLOAT,
+        "mul(x, truediv(1.0, y)) -> truediv(x, y)", "truediv(x, truediv(1.0, y)) -> mul(x, y)", part="reciprocal",
+    ),
 )
 POWERS = (
-    _rule("approx", "square", "pow(x, 2.0)", "mul(x, x)"),
-    _rule("approx", "cube", "pow(x, 3.0)", "mul(x, mul(x, x))", by_cost=True),
-    _rule("approx", "fourth power", "pow(x, 4.0)", "mul(mul(x, x), mul(x, x))", by_cost=True),
-    _rule("approx", "inverse", "pow(x, -1.0)", "truediv(1.0, x)"),
-    _rule("approx", "root", "pow(x, 0.5)", "sqrt(x)"),
-    _rule("approx", "square of root", "mul(sqrt(x), sqrt(x))", "x"),
-    _rule("approx", "root of square", "sqrt(mul(x, x))", "abs(x)"),
-    _rule("approx", "product of roots", "mul(sqrt(x), sqrt(y))", "sqrt(mul(x, y))"),
-    _rule("approx", "product of exps", "mul(exp(x), exp(y))", "exp(add(x, y))"),
+    _rule("approx", "pow(x, 2.0)", "mul(x, x)"),
+    _rule("approx", "pow(x, 3.0)", "mul(x, mul(x, x))", by_cost=True),
+    _rule("approx", "pow(x, 4.0)", "mul(mul(x, x), mul(x, x))", by_cost=True),
+    *rules(FLOAT,
+        "pow(x, -1.0) -> truediv(1.0, x)", "pow(x, 0.5) -> sqrt(x)", "mul(sqrt(x), sqrt(x)) -> x",
+        "sqrt(mul(x, x)) -> abs(x)", "mul(sqrt(x), sqrt(y)) -> sqrt(mul(x, y))",
+        "mul(exp(x), exp(y)) -> exp(add(x, y))", part="approx",
+    ),
 )
 RULES = (*FINITE, *SIGNED_ZEROS, *CONSTANTS, *FACTORS, *RECIPROCALS, *POWERS)
 

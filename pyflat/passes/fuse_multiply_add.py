@@ -17,7 +17,7 @@ from functools import lru_cache
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import STRAIGHT, Pass
-from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.patterns import Rule, rules
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
@@ -25,19 +25,21 @@ def _minus(A: float) -> dict[str, float]:
     return {"R": -A}
 
 
-def rules(opcode: str) -> tuple[Rule, ...]:
+def fusing(opcode: str) -> tuple[Rule, ...]:
     return (
-        Rule("product and term", FLOAT, "add(mul(x, y), z)", f"{opcode}(x, y, z)", None, "contract"),
-        Rule("product less literal", FLOAT, "sub(mul(x, y), A)", f"{opcode}(x, y, R)", _minus, "contract"),
-        Rule("less a multiple", FLOAT, "sub(z, mul(x, A))", f"{opcode}(x, R, z)", _minus, "contract"),
-        Rule("less a negated product", FLOAT, "sub(z, mul(neg(x), y))", f"{opcode}(x, y, z)", None, "contract"),
-        Rule("product less negative", FLOAT, "sub(mul(x, y), neg(z))", f"{opcode}(x, y, z)", None, "contract"),
+        Rule(FLOAT, "add(mul(x, y), z)", f"{opcode}(x, y, z)", part="contract"),
+        Rule(FLOAT, "sub(mul(x, y), A)", f"{opcode}(x, y, R)", _minus, part="contract"),
+        Rule(FLOAT, "sub(z, mul(x, A))", f"{opcode}(x, R, z)", _minus, part="contract"),
+        *rules(FLOAT,
+            f"sub(z, mul(neg(x), y)) -> {opcode}(x, y, z)", f"sub(mul(x, y), neg(z)) -> {opcode}(x, y, z)",
+            part="contract",
+        ),
     )
 
 
 @lru_cache(maxsize=2)
 def _fusing(opcode: str) -> Rules:
-    return Rules(rules(opcode))
+    return Rules(fusing(opcode))
 
 
 def fuse_multiply_add(fn: Function, opcode: str = "mad") -> Function:

@@ -15,20 +15,20 @@ from __future__ import annotations
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.passes.record import STRAIGHT, Pass
-from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.patterns import Rule, rules
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
 def _rules(kind: Kind) -> tuple[Rule, ...]:
     return (
-        Rule("inner condition", kind, "select(and(p, pq), x, select(p, y, z))", "select(p, select(pq, x, y), z)"),
-        Rule("outer condition", kind, "select(or(p, pq), select(p, x, y), z)", "select(p, x, select(pq, y, z))"),
-        Rule("outer condition, other arm", kind, "select(or(p, pq), select(pq, x, y), z)",
-             "select(pq, x, select(p, y, z))"),
-        Rule("inner condition, other arm", kind, "select(and(p, pq), x, select(pq, y, z))",
-             "select(pq, select(p, x, y), z)"),
-        Rule("same first arm", kind, "select(p, select(pq, x, y), select(pq, x, z))", "select(pq, x, select(p, y, z))"),
-        Rule("same last arm", kind, "select(p, select(pq, x, z), select(pq, y, z))", "select(pq, select(p, x, y), z)"),
+        *rules(kind,
+            "select(and(p, pq), x, select(p, y, z)) -> select(p, select(pq, x, y), z)",
+            "select(or(p, pq), select(p, x, y), z) -> select(p, x, select(pq, y, z))",
+            "select(or(p, pq), select(pq, x, y), z) -> select(pq, x, select(p, y, z))",
+            "select(and(p, pq), x, select(pq, y, z)) -> select(pq, select(p, x, y), z)",
+            "select(p, select(pq, x, y), select(pq, x, z)) -> select(pq, x, select(p, y, z))",
+            "select(p, select(pq, x, z), select(pq, y, z)) -> select(pq, select(p, x, y), z)",
+        ),
     )
 
 

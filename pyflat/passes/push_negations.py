@@ -14,11 +14,11 @@ opposite, because of nan; with `finite` (a part of fast math: there is no nan) t
 from __future__ import annotations
 
 from pyflat.ir.nodes import Function, Op, Value
-from pyflat.ir.types import BOOL, FLOAT
+from pyflat.ir.types import BOOL
 from pyflat.passes.record import STRAIGHT, Pass
+from pyflat.passes.rules.logic import opposite
 from pyflat.passes.rules.rewrite import Sweep, is_literal
 
-_OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 _DUAL = {"and": "or", "or": "and"}
 
 
@@ -45,24 +45,19 @@ class _Pushing:
         alone = self.sweep.uses[value] == 1
         if value.opcode == "not":
             return -1 if alone else 0
-        if self.opposite(value):
+        if opposite(value, finite=self.finite):
             return 0 if alone else 1
         if value.opcode in _DUAL and value.kind is BOOL and alone:
             return sum(map(self.cost, value.args))
         return 1
-
-    def opposite(self, op: Op) -> bool:
-        if op.opcode not in _OPPOSITE:
-            return False
-        return self.finite or op.opcode in ("eq", "ne") or op.args[0].kind is not FLOAT
 
     def negated(self, value: Value, root: Op) -> Value:
         sweep = self.sweep
         if isinstance(value, Op):
             if value.opcode == "not":
                 return sweep.read(value.args[0])
-            if self.opposite(value):
-                return sweep.emit(_OPPOSITE[value.opcode], *map(sweep.read, value.args), origin=value.origin)
+            if other := opposite(value, finite=self.finite):
+                return sweep.emit(other, *map(sweep.read, value.args), origin=value.origin)
             if value.opcode in _DUAL and value.kind is BOOL and sweep.uses[value] == 1:
                 parts = [self.negated(arg, root) for arg in value.args]
                 return sweep.emit(_DUAL[value.opcode], *parts, origin=value.origin)

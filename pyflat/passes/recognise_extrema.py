@@ -21,7 +21,7 @@ import math
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.passes.record import STRAIGHT, Pass
-from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.patterns import Rule, rules
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
 
@@ -51,36 +51,33 @@ def _is_minus_infinity(A: float) -> dict[str, float] | None:
 
 def _rules(kind: Kind) -> tuple[Rule, ...]:
     return (
-        Rule("min", kind, "select(lt(y, x), y, x)", "min(x, y)"),
-        Rule("max", kind, "select(gt(y, x), y, x)", "max(x, y)"),
-        Rule("min of itself", kind, "min(x, x)", "x"),
-        Rule("max of itself", kind, "max(x, x)", "x"),
-        Rule("min twice", kind, "min(min(x, A), B)", "min(x, R)", _min),
-        Rule("max twice", kind, "max(max(x, A), B)", "max(x, R)", _max),
-        Rule("below, else min", kind, "select(lt(x, A), A, min(x, B))", "clamp(x, A, B)", _ordered),
-        Rule("above, else max", kind, "select(gt(x, B), B, max(x, A))", "clamp(x, A, B)", _ordered),
-        Rule("min of max", kind, "min(max(x, y), z)", "clamp(x, y, z)"),
-        Rule("max of min", kind, "max(min(x, B), A)", "clamp(x, A, B)", _ordered),
+        *rules(kind,
+            "select(lt(y, x), y, x) -> min(x, y)", "select(gt(y, x), y, x) -> max(x, y)", "min(x, x) -> x",
+            "max(x, x) -> x",
+        ),
+        Rule(kind, "min(min(x, A), B)", "min(x, R)", _min),
+        Rule(kind, "max(max(x, A), B)", "max(x, R)", _max),
+        Rule(kind, "select(lt(x, A), A, min(x, B))", "clamp(x, A, B)", _ordered),
+        Rule(kind, "select(gt(x, B), B, max(x, A))", "clamp(x, A, B)", _ordered),
+        Rule(kind, "min(max(x, y), z)", "clamp(x, y, z)"),
+        Rule(kind, "max(min(x, B), A)", "clamp(x, A, B)", _ordered),
     )
 
 
 RULES = (
     *_rules(FLOAT),
     *_rules(INT),
-    Rule("min with literal", FLOAT, "select(le(x, A), x, A)", "min(A, x)", _nonzero),
-    Rule("max with literal", FLOAT, "select(ge(x, A), x, A)", "max(A, x)", _nonzero),
-    Rule("min of literal", FLOAT, "select(le(A, x), A, x)", "min(x, A)", _nonzero),
-    Rule("max of literal", FLOAT, "select(ge(A, x), A, x)", "max(x, A)", _nonzero),
-    Rule("int: min or equal", INT, "select(le(x, y), x, y)", "min(x, y)"),
-    Rule("int: max or equal", INT, "select(ge(x, y), x, y)", "max(x, y)"),
-    Rule("int: min with the least", INT, f"min(x, {INT_MIN})", f"{INT_MIN}"),
-    Rule("int: max with the most", INT, f"max(x, {INT_MAX})", f"{INT_MAX}"),
-    Rule("int: min with the most", INT, f"min(x, {INT_MAX})", "x"),
-    Rule("int: max with the least", INT, f"max(x, {INT_MIN})", "x"),
-    Rule("min with infinity", FLOAT, "min(x, A)", "x", _is_infinity),
-    Rule("max with minus infinity", FLOAT, "max(x, A)", "x", _is_minus_infinity),
-    Rule("min of negatives", FLOAT, "min(neg(x), neg(y))", "neg(max(x, y))"),
-    Rule("max of negatives", FLOAT, "max(neg(x), neg(y))", "neg(min(x, y))"),
+    Rule(FLOAT, "select(le(x, A), x, A)", "min(A, x)", _nonzero),
+    Rule(FLOAT, "select(ge(x, A), x, A)", "max(A, x)", _nonzero),
+    Rule(FLOAT, "select(le(A, x), A, x)", "min(x, A)", _nonzero),
+    Rule(FLOAT, "select(ge(A, x), A, x)", "max(x, A)", _nonzero),
+    *rules(INT,
+        "select(le(x, y), x, y) -> min(x, y)", "select(ge(x, y), x, y) -> max(x, y)", f"min(x, {INT_MIN}) -> {INT_MIN}",
+        f"max(x, {INT_MAX}) -> {INT_MAX}", f"min(x, {INT_MAX}) -> x", f"max(x, {INT_MIN}) -> x",
+    ),
+    Rule(FLOAT, "min(x, A)", "x", _is_infinity),
+    Rule(FLOAT, "max(x, A)", "x", _is_minus_infinity),
+    *rules(FLOAT, "min(neg(x), neg(y)) -> neg(max(x, y))", "max(neg(x), neg(y)) -> neg(min(x, y))"),
 )
 _RULES = Rules(RULES)
 

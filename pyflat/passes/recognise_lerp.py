@@ -16,7 +16,7 @@ from __future__ import annotations
 from pyflat.ir.nodes import Function
 from pyflat.ir.types import FLOAT
 from pyflat.passes.record import STRAIGHT, Pass
-from pyflat.passes.rules.patterns import Rule
+from pyflat.passes.rules.patterns import rules
 from pyflat.passes.rules.rewrite import Rules, rewrite
 
 _PARTS = "reassoc+contract"
@@ -25,12 +25,12 @@ _PARTS = "reassoc+contract"
 
 
 RULES = (
-    Rule("from the first end", FLOAT, "add(x, mul(t, sub(y, x)))", "lerp(x, y, t)", None, _PARTS),
-    Rule("from the other end", FLOAT, "sub(x, mul(t, sub(x, y)))", "lerp(x, y, t)", None, _PARTS),
-    Rule("weights", FLOAT, "add(mul(x, sub(1.0, t)), mul(y, t))", "lerp(x, y, t)", None, _PARTS),
-    Rule("from the first end, fused", FLOAT, "mad(t, sub(y, x), x)", "lerp(x, y, t)", None, _PARTS),
-    Rule("weights, fused", FLOAT, "mad(x, sub(1.0, t), mul(y, t))", "lerp(x, y, t)", None, _PARTS),
-    Rule("weights, fused the other way", FLOAT, "mad(y, t, mul(x, sub(1.0, t)))", "lerp(x, y, t)", None, _PARTS),
+    *rules(FLOAT,
+        "add(x, mul(t, sub(y, x))) -> lerp(x, y, t)", "sub(x, mul(t, sub(x, y))) -> lerp(x, y, t)",
+        "add(mul(x, sub(1.0, t)), mul(y, t)) -> lerp(x, y, t)", "mad(t, sub(y, x), x) -> lerp(x, y, t)",
+        "mad(x, sub(1.0, t), mul(y, t)) -> lerp(x, y, t)", "mad(y, t, mul(x, sub(1.0, t))) -> lerp(x, y, t)",
+        part=_PARTS,
+    ),
 )
 _RULES = Rules(RULES)
 

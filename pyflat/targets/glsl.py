@@ -27,6 +27,7 @@ from pyflat.targets.shaders.language import (
     colour,
     functions,
     literals,
+    whole,
 )
 from pyflat.targets.target import Request
 
@@ -106,9 +107,7 @@ GLSL = Language(
     spellings={
         **SPELLINGS, **functions("glsl"),
         "select": Spelling("{0} ? {1} : {2}", CHOICE, (COMPARISON, COMPARISON, CHOICE)), "rint": call("roundEven"),
-        "to_float": Spelling("float({0})"), "to_int": Spelling("int({0})"),
-        "floor_int": Spelling("int(floor({0}))"), "ceil_int": Spelling("int(ceil({0}))"),
-        "round_int": Spelling("int(roundEven({0}))"), "isnan": call("isnan"), "isinf": call("isinf"),
+        **whole("int", "roundEven"), "to_float": Spelling("float({0})"), "isnan": call("isnan"), "isinf": call("isinf"),
         "isfinite": call("is_finite"), "from_bits": Spelling("uintBitsToFloat({0})"),
         "exponent": call("exponent"), "recip": Spelling("1.0 / {0}", PRODUCT, (UNARY,)),
     },

@@ -122,7 +122,7 @@ def _assignments(rule: Rule, values: Mapping[Kind, tuple[Any, ...]], literals: M
     if size <= MOST:
         rows: Any = itertools.product(*tables)
     else:
-        chance = random.Random(f"{seed} {rule.name}")
+        chance = random.Random(f"{seed} {rule.before} {rule.after}")
         rows = ([chance.choice(table) for table in tables] for _ in range(MOST))
     for row in rows:
         yield dict(zip((word.name for word in found), row, strict=True))
@@ -142,7 +142,7 @@ def _differs(rule: Rule, assignments: Iterator[dict[str, Any]], holds: Callable[
         tried += 1
         if not good:
             return f"{env}: {rule.before} is not {rule.after}"
-    assert tried >= 4, f"{rule.name}: only {tried} assignments satisfy the rule"
+    assert tried >= 4, f"{rule.before} -> {rule.after}: only {tried} assignments satisfy the rule"
     return None
 
 
@@ -347,7 +347,7 @@ def _other_literals(rule: Rule) -> Iterator[tuple[str, Rule]]:
 
 
 def identity(rule: Rule) -> str:
-    return f"{rule.name}-{rule.kind}-{rule.after}".replace(" ", "_")
+    return f"{rule.kind} {rule.before} -> {rule.after}".replace(" ", "_")
 
 
 def survivors(rule: Rule) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyflat.passes.fuse_multiply_add import fuse_multiply_add, rules
+from pyflat.passes.fuse_multiply_add import fuse_multiply_add, fusing
 from tests.passes.rule_checks import counterexample, identity, survivors
 from tests.passes.sweeps import rationally_right, stays, swept
 
@@ -14,7 +14,7 @@ def test_mad_is_for_products_that_nothing_else_uses():
     assert swept(fuse_multiply_add, "%a = mul %x, %y : f8\n%b = add 1.0, %a : f8\nyield %b", opcode="fma") == "%b = fma %x, %y, 1.0 : f8\nyield %b"
 
 
-RULES = (*rules("mad"), *rules("fma"))
+RULES = (*fusing("mad"), *fusing("fma"))
 
 
 def test_random_functions_keep_their_rational_values():

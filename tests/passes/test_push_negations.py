@@ -55,9 +55,9 @@ def test_random_functions_keep_every_bit():
 
 
 MUTANTS = (
-    ("_Pushing.opposite", "self.finite or op.opcode in ('eq', 'ne') or op.args[0].kind is not FLOAT", "True or op.opcode in ('eq', 'ne') or op.args[0].kind is not FLOAT"),
+    ("_Pushing.negated", "opposite(value, finite=self.finite)", "opposite(value, finite=True)"),
     ("_DUAL", "{'and': 'or', 'or': 'and'}", "{'and': 'and', 'or': 'or'}"),
-    ("_OPPOSITE", "{'eq': 'ne', 'ne': 'eq', 'lt': 'ge', 'ge': 'lt', 'gt': 'le', 'le': 'gt'}", "{'eq': 'ne', 'ne': 'eq', 'lt': 'gt', 'ge': 'le', 'gt': 'le', 'le': 'gt'}"),
+    ("_Pushing.negated", "sweep.emit(other, *map(sweep.read, value.args), origin=value.origin)", "sweep.emit(value.opcode, *map(sweep.read, value.args), origin=value.origin)"),
     ("_Pushing.negated", "return sweep.read(value.args[0])", "return sweep.read(value)"),
 )
 

@@ -50,6 +50,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
+from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
@@ -230,7 +231,6 @@ def _compare_text(s: Evaluator, opcode: str, text: OtherText, other: Abstract, n
                    help="compare with strings that are known, by == and `in`")
 
 
-_MIRROR = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _TAKES: dict[type, tuple[type, ...]] = {
     int: (int,), float: (int, float), str: (str,), tuple: (tuple,), list: (list,), dict: (dict,)}
 """Whose instances the comparisons of a builtin class take."""
@@ -267,7 +267,7 @@ def _by_method(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CS
     """A comparison in which a method written in Python may have a say: the left operand is asked, then the right one,
     whose class comes first if it is made from the other's. None where there is no such method, or a class is unknown.
     """
-    asked = [(_rule(a, opcode), opcode, a, b), (_rule(b, _MIRROR[opcode]), _MIRROR[opcode], b, a)]
+    asked = [(_rule(a, opcode), opcode, a, b), (_rule(b, MIRRORED[opcode]), MIRRORED[opcode], b, a)]
     if not any(rule and rule.method for rule, *_ in asked) and _as_number(a) is a and _as_number(b) is b:
         return None
     cls, other = lookup.class_of(a), lookup.class_of(b)

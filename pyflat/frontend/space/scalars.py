@@ -35,6 +35,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import TRUE, Const, Op, Value
+from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN, Kind, join_kinds
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
@@ -301,15 +302,14 @@ def _compare_other(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstr
     raise s.fault("TypeError", f"cannot compare {describe(a)} with {describe(b)}")
 
 
-_MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 def _compare_mixed(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """int against float. A static float bound becomes the int bound that decides the same."""
     if numeric_kind(a) is FLOAT:
-        return _compare_mixed(s, _MIRROR[opcode], b, a)
+        return _compare_mixed(s, MIRRORED[opcode], b, a)
     if isinstance(a, Static):
-        return _compare_float_bound(s, _MIRROR[opcode], lane(b), a.value)
+        return _compare_float_bound(s, MIRRORED[opcode], lane(b), a.value)
     if numeric_kind(a) is BOOL:
         return s.build.op(opcode, as_float(s, a), as_float(s, b))
     if isinstance(b, Static):

@@ -18,6 +18,7 @@ from pyflat.frontend.state.values import Abstract, Static, Unsigned
 from pyflat.frontend.state.widths import PYTHON, Width, Widths
 from pyflat.ir.build import const
 from pyflat.ir.nodes import TRUE, Value
+from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import FLOAT, INT, Kind
 
 _OWN = {"add": "u_add", "sub": "u_sub", "mul": "u_mul", "floordiv": "u_div", "mod": "u_mod", "shl": "u_shl",
@@ -115,7 +116,7 @@ def unary(s: Evaluator, widths: Widths, opcode: str, value: Unsigned) -> Abstrac
 def compare(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """One comparison, exact between ints as NumPy's is; beside a float as float64."""
     if not isinstance(a, Unsigned):
-        return compare(s, widths, unsigned.MIRRORED.get(opcode, opcode), b, a)
+        return compare(s, widths, MIRRORED[opcode], b, a)
     b = plain_number(b)
     mixed = [isinstance(v, Unsigned) and widths.of(v.bits) != {"u8"} for v in (a, b)]
     if any(mixed):

@@ -27,7 +27,6 @@ from pyflat.ir.nodes import FALSE, TRUE, Const, Fault, Op, Value
 from pyflat.ir.types import INT, INT_MAX, INT_MIN, VOID
 
 SIZE = 2**64
-MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def residue(s: Evaluator, value: Abstract) -> Value:

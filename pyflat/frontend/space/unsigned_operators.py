@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pyflat.frontend.space import scalars, uint64
 from pyflat.frontend.space.unsigned import (
-    MIRRORED,
     SIZE,
     as_float,
     as_int,
@@ -23,6 +22,7 @@ from pyflat.frontend.state.kinds import is_natural, lane, numeric_kind, plain_nu
 from pyflat.frontend.state.values import Abstract, GuardedUnion, Static, Unsigned
 from pyflat.ir.build import const
 from pyflat.ir.nodes import FALSE, TRUE, Value
+from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN
 
 _RING = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl"})
@@ -181,7 +181,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     if s.widths is not None:
         return uint64.compare(s, s.widths, opcode, a, b)
     if not isinstance(a, Unsigned):
-        return compare(s, MIRRORED.get(opcode, opcode), b, a)
+        return compare(s, MIRRORED[opcode], b, a)
     b = plain_number(b)
     bits = exact(s, a)
     if isinstance(b, Unsigned):

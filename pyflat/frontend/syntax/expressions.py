@@ -32,7 +32,7 @@ from pyflat.frontend.state.values import (
     Unavailable,
     View,
 )
-from pyflat.frontend.syntax import calls, comprehensions
+from pyflat.frontend.syntax import calls, comprehensions, narrowing
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
 
@@ -299,7 +299,8 @@ def _decided(s: Evaluator, left: Abstract, node: cst.BooleanOperation) -> Abstra
     if isinstance(decided, Static):
         return evaluate(s, node.right) if bool(decided.value) is is_and else left
     if not is_and:
-        return s.branch(decided, lambda: left, lambda: evaluate(s, node.right), test=node.left)
+        return s.branch(decided, *narrowing.arms(s, node.left, lambda: left, lambda: evaluate(s, node.right)),
+                        test=node.left)
     known: list[Abstract] = []
 
     def right() -> Abstract:
@@ -311,7 +312,7 @@ def _decided(s: Evaluator, left: Abstract, node: cst.BooleanOperation) -> Abstra
         objects = bool(known) and isinstance(known[0], Static) and numeric_kind(known[0]) is None
         return Static(False) if objects and numeric_kind(left) is BOOL and not s.may_be_numpy(left) else left
 
-    return s.branch(decided, right, otherwise, test=node.left)
+    return s.branch(decided, *narrowing.arms(s, node.left, right, otherwise), test=node.left)
 
 
 def condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
@@ -344,10 +345,8 @@ def _condition(s: Evaluator, node: cst.BaseExpression) -> Static | Value:
                     parts.extend([known] if isinstance(known, Value) else [])
                     return known
 
-                if is_and:
-                    joined = s.space.truth(s.branch(left, right, lambda: Static(False), test=node.left))
-                else:
-                    joined = s.space.truth(s.branch(left, lambda: Static(True), right, test=node.left))
+                arms = (right, lambda: Static(False)) if is_and else (lambda: Static(True), right)
+                joined = s.space.truth(s.branch(left, *narrowing.arms(s, node.left, *arms), test=node.left))
                 if isinstance(joined, Value) and len(parts) == 2:
                     s.combined[joined] = is_and, tuple(parts)
                 return joined
@@ -408,7 +407,8 @@ def _conditional(s: Evaluator, node: cst.IfExp) -> Abstract:
     test = condition(s, node.test)
     if isinstance(test, Static):
         return evaluate(s, node.body if test.value else node.orelse)
-    return s.branch(test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse), test=node.test)
+    then, orelse = narrowing.arms(s, node.test, lambda: evaluate(s, node.body), lambda: evaluate(s, node.orelse))
+    return s.branch(test, then, orelse, test=node.test)
 
 
 def _walrus(s: Evaluator, node: cst.NamedExpr) -> Abstract:

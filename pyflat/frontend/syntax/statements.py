@@ -36,6 +36,7 @@ from pyflat.frontend.syntax import (
     handlers,
     local_classes,
     loops,
+    narrowing,
     patterns,
     recursive_calls,
     scopes,
@@ -225,8 +226,9 @@ def _if(s: Evaluator, node: cst.If) -> None:
             _orelse(s, node.orelse)
         return
     orelse = node.orelse
-    s.branch(test, lambda: execute_suite(s, node.body), lambda: None if orelse is None else _orelse(s, orelse),
-             test=node.test)
+    then, other = narrowing.arms(s, node.test, lambda: execute_suite(s, node.body),
+                                 lambda: None if orelse is None else _orelse(s, orelse))
+    s.branch(test, then, other, test=node.test)
 
 
 def _orelse(s: Evaluator, node: cst.If | cst.Else) -> None:

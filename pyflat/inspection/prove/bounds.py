@@ -34,6 +34,7 @@ from pyflat.inspection.prove.ranges import (
     words,
 )
 from pyflat.inspection.prove.terms import Terms
+from pyflat.ir.ops import MIRRORED, OPPOSITE
 from pyflat.ir.types import BOOL, INT_MAX, INT_MIN
 
 INSIDE = 4
@@ -68,8 +69,6 @@ _SORTS = {
     z3.Z3_OP_BADD: "add", z3.Z3_OP_BSUB: "sub", z3.Z3_OP_BMUL: "mul", z3.Z3_OP_BNEG: "neg", z3.Z3_OP_BNOT: "invert",
     z3.Z3_OP_BAND: "and", z3.Z3_OP_BOR: "or", z3.Z3_OP_BXOR: "xor", z3.Z3_OP_BASHR: "shr", z3.Z3_OP_BSHL: "shl",
 }
-_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 class Bounds:
@@ -236,7 +235,7 @@ class _Assumed:
             case ("true", False) | ("false", True):
                 raise _ContradictionError
             case (("lt" | "le" | "gt" | "ge" | "eq" | "ne"), _) if node.parts[0].is_word:
-                self._compare(node.sort if truth else _OPPOSITE[node.sort], *node.parts)
+                self._compare(node.sort if truth else OPPOSITE[node.sort], *node.parts)
 
     def _assume_last(self, parts: Sequence[_AskedTerm], truth: bool) -> None:
         """One of the parts has this truth: it is known which, where all others have not."""
@@ -248,7 +247,7 @@ class _Assumed:
 
     def _compare(self, comparison: str, a: _AskedTerm, b: _AskedTerm) -> None:
         self._narrow(a, _beside(comparison, self.words(a), self.words(b)))
-        self._narrow(b, _beside(_MIRRORED[comparison], self.words(b), self.words(a)))
+        self._narrow(b, _beside(MIRRORED[comparison], self.words(b), self.words(a)))
 
     def _narrow(self, node: _AskedTerm, found: WordSet) -> None:
         if found.is_empty:
@@ -428,4 +427,4 @@ def _compared(comparison: str, a: WordSet, b: WordSet) -> bool | None:
         return None
     if _beside(comparison, a, b).is_empty:
         return False
-    return True if _beside(_OPPOSITE[comparison], a, b).is_empty else None
+    return True if _beside(OPPOSITE[comparison], a, b).is_empty else None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pyflat.functions.records import RECORDS
 from pyflat.inspection.prove.floats import NAN_WORD, number_of, word_of
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import PRIMITIVES, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Range = tuple[int, int]
@@ -325,7 +325,7 @@ def _rounded_to_int(opcode: str) -> Callable[[WordSet], WordSet]:
     return rule
 
 
-_ROUNDED = {opcode: _rounded_to_int(opcode) for opcode in ("to_int", "floor_int", "ceil_int", "round_int")}
+_ROUNDED = {opcode: _rounded_to_int(opcode) for opcode in ROUNDED}
 
 
 def applied(opcode: str, kinds: Sequence[Kind], kind: Kind, operands: Sequence[WordSet],

@@ -36,7 +36,7 @@ from pyflat.inspection.prove.floats import (
 )
 from pyflat.inspection.prove.ranges import WordSet, of_kind
 from pyflat.inspection.prove.terms import Application, computed, known, literal, of_table
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import PRIMITIVES, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 Fact = Callable[..., Iterator[Term]]
@@ -316,8 +316,8 @@ _ORDERS: dict[tuple[str, Kind], _Monotone] = {
     ("truediv", FLOAT): _Monotone((True, False), of_size=True, where=lambda _, b: z3.Not(floats.is_zero(b))),
     ("sqrt", FLOAT): _Monotone((True,), where=lambda a: at_most(ZERO, a)),
     ("np_sqrt", FLOAT): _Monotone((True,), where=lambda a: at_most(ZERO, a)),
-    **{(opcode, FLOAT): _RISES for opcode in ("floor", "ceil", "trunc", "rint")},
-    **{(opcode, FLOAT): _Monotone((True,), where=_fits) for opcode in ("to_int", "floor_int", "ceil_int", "round_int")},
+    **{(opcode, FLOAT): _RISES for opcode in ROUNDED.values()},
+    **{(opcode, FLOAT): _Monotone((True,), where=_fits) for opcode in ROUNDED},
     ("to_float", INT): _RISES,
 }
 
@@ -386,14 +386,13 @@ def _floor_remainder(t: Term, a: Term, b: Term) -> Term:
 
 
 _NOT_NEGATIVE = lambda a: z3.Or(a == NAN, at_most(ZERO, a))  # noqa: E731
+_MODES = {"floor": z3.RTN(), "ceil": z3.RTP(), "trunc": z3.RTZ(), "rint": z3.RNE()}
 _DEFINITIONS: dict[tuple[str, Kind], Callable[..., Term]] = {
     ("mul", INT): lambda t, a, b: t == a * b, ("floordiv", INT): _floor_division, ("mod", INT): _floor_remainder,
     ("add", FLOAT): _arithmetic(z3.fpAdd), ("mul", FLOAT): _arithmetic(z3.fpMul),
     ("truediv", FLOAT): _arithmetic(z3.fpDiv, lambda _, b: z3.Not(floats.is_zero(b))),
     ("sqrt", FLOAT): _arithmetic(z3.fpSqrt, _NOT_NEGATIVE), ("np_sqrt", FLOAT): _arithmetic(z3.fpSqrt, _NOT_NEGATIVE),
-    ("floor", FLOAT): _integral(z3.RTN()), ("ceil", FLOAT): _integral(z3.RTP()),
-    ("trunc", FLOAT): _integral(z3.RTZ()), ("rint", FLOAT): _integral(z3.RNE()),
+    **{(rounding, FLOAT): _integral(_MODES[rounding]) for rounding in ROUNDED.values()},
+    **{(opcode, FLOAT): _to_word(_MODES[rounding]) for opcode, rounding in ROUNDED.items()},
     ("to_float", INT): lambda t, a: _is_double(t, z3.fpSignedToFP(z3.RNE(), a, DOUBLE)),
-    ("to_int", FLOAT): _to_word(z3.RTZ()), ("floor_int", FLOAT): _to_word(z3.RTN()),
-    ("ceil_int", FLOAT): _to_word(z3.RTP()), ("round_int", FLOAT): _to_word(z3.RNE()),
 }

@@ -13,14 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pyflat.ir.nodes import FALSE, TRUE, Const, Op, Value
+from pyflat.ir.ops import OPPOSITE
 from pyflat.ir.types import BOOL, FLOAT
 
 Emit = Callable[..., Value]
 """emit(opcode, *operands): the simplified operation."""
 
 _CHAIN = 8
-_OPPOSITE = {"eq": "ne", "ne": "eq"}
-_OPPOSITE_ORDERED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
 def same(a: Value, b: Value) -> bool:
@@ -34,13 +33,12 @@ def is_undefined(value: Value) -> bool:
     return isinstance(value, Const) and value.value is None
 
 
-def opposite(op: Value) -> str | None:
-    """The comparison that is true exactly where `op` is false; none for an ordering of floats (nan)."""
+def opposite(op: Value, *, finite: bool = False) -> str | None:
+    """The comparison that is true exactly where `op` is false; none for an order of floats (nan; but `finite` ones)."""
     if not isinstance(op, Op):
         return None
-    if op.opcode in _OPPOSITE:
-        return _OPPOSITE[op.opcode]
-    return _OPPOSITE_ORDERED.get(op.opcode) if op.args[0].kind is not FLOAT else None
+    exact = finite or op.opcode in ("eq", "ne") or op.opcode in OPPOSITE and op.args[0].kind is not FLOAT
+    return OPPOSITE.get(op.opcode) if exact else None
 
 
 def complement(a: Value, b: Value) -> bool:

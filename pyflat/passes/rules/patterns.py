@@ -6,7 +6,7 @@ those that start with n ints, all others are of the rule's kind. An operation of
 order where the order is free, and a comparison its mirror image. The right side is made of the same words, and of the
 literals that `where` computes:
 
-    Rule("merge steps", INT, "add(add(x, A), B)", "add(x, R)", where=lambda A, B: {"R": wrap(A + B)})
+    Rule(INT, "add(add(x, A), B)", "add(x, R)", where=lambda A, B: {"R": wrap(A + B)})
 
 `where` takes the literals and gives the new ones by name, or None where the rule does not apply.
 """
@@ -15,19 +15,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import COMMUTATIVE, OPERATIONS
+from pyflat.ir.ops import COMMUTATIVE, MIRRORED, OPERATIONS
 from pyflat.ir.types import BOOL, INT, Kind
 from pyflat.passes.rules.logic import same
 
 Where = Callable[..., Mapping[str, Any] | None]
 _TOKEN = re.compile(r"\s*(-?inf\b|[A-Za-z_]\w*|-?\d+(?:\.\d*)?(?:e-?\d+)?|[(),])")
-_MIRROR = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Apply:
 Pattern = Word | Literal | Apply
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Rule:
     """`before` may become `after`, where it does not make the function larger.
 
@@ -63,11 +62,10 @@ class Rule:
     free     it need not pay: the right side is the form that other rules expect
     """
 
-    name: str
     kind: Kind
     before: str
     after: str
-    where: Where | None = field(default=None, compare=False)
+    where: Where | None = None
     part: str = ""
     by_cost: bool = False
     free: bool = False
@@ -79,6 +77,11 @@ class Rule:
         return found
 
     @cached_property
+    def needs_literal(self) -> bool:
+        """One of the operands must be a literal."""
+        return any(isinstance(a, Literal) or isinstance(a, Word) and a.literal for a in self.pattern.args)
+
+    @cached_property
     def replacement(self) -> Pattern:
         return parse_pattern(self.after, self.kind)
 
@@ -86,7 +89,7 @@ class Rule:
 Bindings = dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Match:
     bindings: Bindings
     inner: tuple[Op, ...]
@@ -138,25 +141,50 @@ def _collect(pattern: Pattern, seen: dict[str, Word]) -> None:
                 _collect(arg, seen)
 
 
-def rules(kind: Kind, *lines: str) -> tuple[Rule, ...]:
-    """Rules written "before -> after", which is their name, too."""
-    return tuple(Rule(line, kind, before, after) for line in lines for before, after in (line.split(" -> "),))
+def rules(kind: Kind, *lines: str, part: str = "") -> tuple[Rule, ...]:
+    """Rules written "before -> after"."""
+    return tuple(Rule(kind, before, after, part=part) for line in lines for before, after in (line.split(" -> "),))
 
 
-def applied(rules: Iterable[Rule]) -> dict[str, Callable[..., Value | None]]:
-    """By operation a function rule(emit, *operands), which tries its rules in order and emits what the first that
-    matches becomes, whether that pays or not; None where none does."""
-    by_opcode: dict[str, list[Rule]] = {}
+def applied(rules: Iterable[Rule]) -> dict[str, Applied]:
+    """By operation what applies its rules."""
+    by_opcode: dict[str, Applied] = {}
     for rule in rules:
-        by_opcode.setdefault(rule.pattern.opcode, []).append(rule)
-    return {opcode: partial(_first, opcode, found) for opcode, found in by_opcode.items()}
+        opcode = rule.before.partition("(")[0]
+        by_opcode.setdefault(opcode, Applied(opcode)).rules.append(rule)
+    return by_opcode
 
 
-def _first(opcode: str, rules: Sequence[Rule], emit: Callable[..., Value], *args: Value) -> Value | None:
-    for rule in rules:
-        for found in _matches(rule, opcode, args):
-            return built(rule.replacement, found.bindings, emit)
-    return None
+class Applied:
+    """A rule(emit, *operands), which tries the rules of one operation in order and emits what the first that matches
+    becomes, whether that pays or not; None where none does. Patterns are parsed when they are needed."""
+
+    def __init__(self, opcode: str):
+        self.opcode, self.rules = opcode, list[Rule]()
+
+    @cached_property
+    def looks(self) -> list[tuple[Rule, Callable[[Sequence[Value], bool], bool]]]:
+        return [(rule, _look(rule)) for rule in self.rules]
+
+    def __call__(self, emit: Callable[..., Value], *args: Value) -> Value | None:
+        literal = Const in map(type, args)
+        for rule, look in self.looks:
+            if look(args, literal):
+                for found in _matches(rule, self.opcode, args):
+                    return built(rule.replacement, found.bindings, emit)
+        return None
+
+
+def _look(rule: Rule) -> Callable[[Sequence[Value], bool], bool]:
+    """A quick look at operands, of which one may be a literal: whether they may match."""
+    first, *others = rule.pattern.args
+    if rule.needs_literal:
+        return lambda args, literal: literal
+    if isinstance(first, Apply) and not others:
+        return lambda args, literal: getattr(args[0], "opcode", "") == first.opcode
+    if others == [first]:
+        return lambda args, literal: literal or args[0] is args[1]
+    return lambda args, literal: True
 
 
 def built(pattern: Pattern, bound: Bindings, emit: Callable[..., Value]) -> Value:
@@ -194,7 +222,7 @@ def _apply(pattern: Apply, opcode: str, args: Sequence[Value], bound: Bindings, 
         return
     if opcode == pattern.opcode:
         yield from _all(pattern.args, args, bound, inner)
-    if pattern.opcode == (opcode if opcode in COMMUTATIVE else _MIRROR.get(opcode)):
+    if pattern.opcode == (opcode if opcode in COMMUTATIVE else MIRRORED.get(opcode)):
         yield from _all(pattern.args, args[::-1], bound, inner)
 
 

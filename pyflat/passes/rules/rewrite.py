@@ -15,12 +15,11 @@ from pyflat.errors import InternalError
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Const, Function, Op, Origin, Value
 from pyflat.ir.opaque_calls import has_effect
-from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.ops import MIRRORED, OPERATIONS
 from pyflat.ir.types import Kind
 from pyflat.ir.uses import Key, Keys, results_of, with_args, with_block
 from pyflat.passes.rules.patterns import Apply, Bindings, Literal, Match, Pattern, Rule, Word, built, matches
 
-_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _MOST_REWRITES = 64
 """Of one operation in one sweep."""
 
@@ -31,10 +30,9 @@ class Rules:
     def __init__(self, rules: Sequence[Rule]):
         self.by_opcode: dict[str, list[tuple[Rule, _Needs]]] = defaultdict(list)
         for rule in rules:
-            opcode, needs = rule.pattern.opcode, _Needs(rule.pattern)
-            self.by_opcode[opcode].append((rule, needs))
-            if opcode in _MIRRORED:
-                self.by_opcode[_MIRRORED[opcode]].append((rule, needs))
+            opcode, needs = rule.pattern.opcode, _Needs(rule)
+            for each in {opcode, MIRRORED.get(opcode, opcode)}:
+                self.by_opcode[each].append((rule, needs))
 
     def candidates(self, op: Op) -> Iterator[Rule]:
         """The rules whose left side may be this operation: a quick look at its operands."""
@@ -52,10 +50,10 @@ class _Needs:
 
     __slots__ = ("literal", "opcodes")
 
-    def __init__(self, pattern: Apply):
-        self.literal = any(isinstance(a, Literal) or isinstance(a, Word) and a.literal for a in pattern.args)
-        inner = {a.opcode for a in pattern.args if isinstance(a, Apply)}
-        self.opcodes = [frozenset({opcode, _MIRRORED.get(opcode, opcode)}) for opcode in inner]
+    def __init__(self, rule: Rule):
+        self.literal = rule.needs_literal
+        inner = {a.opcode for a in rule.pattern.args if isinstance(a, Apply)}
+        self.opcodes = [frozenset({opcode, MIRRORED.get(opcode, opcode)}) for opcode in inner]
 
 
 def use_counts(fn: Function) -> Counter[Value]:

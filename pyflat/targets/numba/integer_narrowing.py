@@ -32,7 +32,7 @@ from pyflat.functions import ways
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
-from pyflat.ir.ops import COMPARISONS
+from pyflat.ir.ops import COMPARISONS, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -110,7 +110,6 @@ def _form_of(interval: Interval) -> Narrow:
 _RING = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert", "select"})
 """The low bits of the result come from the same bits of every int operand."""
 
-_ROUNDING = frozenset({"to_int", "floor_int", "ceil_int", "round_int"})
 
 
 class _Program:
@@ -188,7 +187,7 @@ def _reading(op: Op, exact: Mapping[Value, Narrow]) -> Narrow | None:
             return _one(_exactly(first, exact)) if _literal(op.args[1]) in range(32) else None
         case "floordiv" if op.kind is INT and _is_power(op.args[1], _LIMIT // 2):
             return _one(_exactly(first, exact))
-        case opcode if opcode in _ROUNDING:
+        case opcode if opcode in ROUNDED:
             return Narrow.LOW if first.kind is BOOL or Narrow.SIGNED in exact[op] else None
         case "abs" | "gather" if ints:
             return Narrow.SIGNED if Narrow.SIGNED in _exactly(first, exact) else None

@@ -30,7 +30,7 @@ from llvmlite import ir
 from pyflat.errors import InternalError
 from pyflat.functions import ways
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
-from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
+from pyflat.ir.ops import NUMPY_LOOPS, ROUNDED, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.costs import is_called
@@ -50,7 +50,6 @@ WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge
 """Operations that are as cheap for all lanes as for one."""
 
 
-_ROUNDINGS = {"floor_int": "llvm.floor", "ceil_int": "llvm.ceil", "round_int": "llvm.rint", "to_int": "llvm.trunc"}
 
 
 class Interrupts:
@@ -196,7 +195,7 @@ class Gang:
 
     def compute(self, register: int, op: Op) -> Lane:
         """The lanes of an operation."""
-        if op.opcode in _ROUNDINGS and op.args[0].kind is FLOAT:
+        if op.opcode in ROUNDED and op.args[0].kind is FLOAT:
             self.rounded.add(op)
         elif op.opcode in ("to_float", "exact_float") and op.args[0] in self.rounded:
             return self._rounded(register, op.args[0])
@@ -224,7 +223,7 @@ class Gang:
 
     def _rounded_float(self, register: int, whole: Value) -> Lane:
         assert isinstance(whole, Op)
-        return self.emitter.intrinsic(_ROUNDINGS[whole.opcode], self.read(register, whole.args[0]))
+        return self.emitter.intrinsic(f"llvm.{ROUNDED[whole.opcode]}", self.read(register, whole.args[0]))
 
     def is_shared(self, value: Value) -> bool:
         return isinstance(value, Const) or value in self.shared

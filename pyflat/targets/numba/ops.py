@@ -19,7 +19,7 @@ from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, norms, vmath
 from pyflat.functions.vmath.glibc import POWERS
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, Accuracy
+from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, ROUNDED, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.jit import processor
@@ -58,15 +58,16 @@ OPERATORS: dict[str, Emit] = {
 }
 """Opcode -> function of the operands' lanes."""
 
+
+def _rounded(rounding: str, e: Emitter, x: Lane, *, whole: bool) -> Lane:
+    rounded = e.intrinsic(f"llvm.{rounding}", x)
+    return e.to_int(rounded) if whole else rounded
+
+
 EMITTERS: dict[str, Emit] = {
     "select": Emitter.select,
-    "floor_int": lambda e, x: e.to_int(e.intrinsic("llvm.floor", x)),
-    "ceil_int": lambda e, x: e.to_int(e.intrinsic("llvm.ceil", x)),
-    "round_int": lambda e, x: e.to_int(e.intrinsic("llvm.rint", x)),
-    "floor": lambda e, x: e.intrinsic("llvm.floor", x),
-    "ceil": lambda e, x: e.intrinsic("llvm.ceil", x),
-    "trunc": lambda e, x: e.intrinsic("llvm.trunc", x),
-    "rint": lambda e, x: e.intrinsic("llvm.rint", x),
+    **{name: functools.partial(_rounded, rounding, whole=True) for name, rounding in ROUNDED.items()},
+    **{name: functools.partial(_rounded, name, whole=False) for name in ROUNDED.values()},
     "sqrt": Emitter.sqrt,
     "np_sqrt": Emitter.sqrt,
     "copysign": lambda e, x, y: e.intrinsic("llvm.copysign", x, y),

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from pyflat.analysis.liveness import sliced
 from pyflat.ir.nodes import Const, Function, Op, Value
+from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.uses import rebuilt, results_of, with_args, with_body
 
 OF_TWO = "np_extreme"
 BY = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal"}
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def find_extremes(fn: Function) -> Function:
@@ -56,7 +56,7 @@ def _extreme(op: Op) -> tuple[str, str] | None:
     if _same(condition.args[0], taken) and _same(condition.args[1], other):
         by = condition.opcode
     elif _same(condition.args[0], other) and _same(condition.args[1], taken):
-        by = _MIRRORED[condition.opcode]
+        by = MIRRORED[condition.opcode]
     else:
         return None
     largest = by in ("gt", "ge")

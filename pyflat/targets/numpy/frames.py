@@ -29,7 +29,7 @@ import numpy as np
 from pyflat.functions import gamma_check, libm
 from pyflat.ir.formats import dtypes
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import PRIMITIVES, Accuracy
+from pyflat.ir.ops import PRIMITIVES, ROUNDED, Accuracy
 from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numpy.extremes import BY
@@ -47,7 +47,6 @@ FEW_EXTREMES = 1024
 TRIES = 3
 """How often a minimum of two floats may turn out to be zero or nan before only the select is computed."""
 
-_ROUNDED = {"floor_int": "floor", "ceil_int": "ceil", "round_int": "rint"}
 _CASTS = frozenset({"to_float", "exact_float", "to_int"})
 
 
@@ -213,7 +212,7 @@ class FrameWriter(Values):
         place = self.places[arg]
         slot = place.slot if arg in dying and place.slot is not None else self.new_slot(self.width(FLOAT))
         text = self.seen(slot, FLOAT)
-        self.lines.append(f"{_ROUNDED[op.opcode]}({self.array(arg)}, {text})")
+        self.lines.append(f"{ROUNDED[op.opcode]}({self.array(arg)}, {text})")
         self.lines.append(f"{self.define(op).text}[...] = {text}")
         if slot is not place.slot:
             self.free(slot)
@@ -399,8 +398,7 @@ class FrameWriter(Values):
 
 
 _WRITERS: Mapping[str, Callable[[FrameWriter, Op, Sequence[Value]], bool]] = {
-    **dict.fromkeys(UFUNCS, FrameWriter._ufunc), **dict.fromkeys(_CASTS, FrameWriter._cast),
-    **dict.fromkeys(_ROUNDED, FrameWriter._round),
+    **dict.fromkeys(UFUNCS, FrameWriter._ufunc), **dict.fromkeys(ROUNDED, FrameWriter._round), **dict.fromkeys(_CASTS, FrameWriter._cast),
     **{row.name: FrameWriter._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
     **dict.fromkeys(gamma_check.PARTS, FrameWriter._library),
     "and": FrameWriter._logic, "or": FrameWriter._logic, "np_power": FrameWriter._power,

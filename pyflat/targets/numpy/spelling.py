@@ -14,7 +14,7 @@ from pyflat.errors import InternalError
 from pyflat.functions.records import RECORDS, Accuracy, MathFunction
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import PRIMITIVES, SIGNS
+from pyflat.ir.ops import PRIMITIVES, ROUNDED, SIGNS
 from pyflat.ir.types import Kind
 
 
@@ -31,8 +31,8 @@ def of_namespace(module: str) -> dict[str, str]:
 
 _SPELLINGS: dict[str, str] = {
     **of_namespace("np"), "abs": "abs({0})", "rint": "np.rint({0})",
-    "to_float": "lanes.to_float({0})", "exact_float": "lanes.to_float({0})", "to_int": "lanes.to_int({0})",
-    "floor_int": "lanes.floor_int({0})", "ceil_int": "lanes.ceil_int({0})", "round_int": "lanes.round_int({0})",
+    "to_float": "lanes.to_float({0})", "exact_float": "lanes.to_float({0})",
+    **{name: f"lanes.{name}({{0}})" for name in ROUNDED},
     "exponent": "lanes.exponent({0})", "ipow": "lanes.ipow({0}, {1})", "gather": "lanes.gather({table}, {0})",
 }
 _LANES = {"np_power": "power", "np_powers": "powers"}

@@ -17,6 +17,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.functions.records import spellings
+from pyflat.ir.ops import ROUNDED
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Shape, Texts
 from pyflat.ir.types import Kind
 from pyflat.passes.rules.legalise import legal
@@ -124,6 +125,12 @@ class Printed:
 def functions(language: str) -> dict[str, Spelling]:
     """The mathematical functions of a language ("wgsl", "glsl")."""
     return {name: Spelling(text) for name, text in spellings(language).items()}
+
+
+def whole(cast: str, rint: str) -> dict[str, Spelling]:
+    """The ints of rounded floats; `cast` truncates."""
+    texts = {"trunc": "{0}", "rint": f"{rint}({{0}})"}
+    return {name: Spelling(f"{cast}({texts.get(rounding, rounding + '({0})')})") for name, rounding in ROUNDED.items()}
 
 
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1

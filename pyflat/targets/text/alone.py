@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import lanes as everywhere
+from pyflat.ir.ops import ROUNDED
 from pyflat.targets.text.spelling import LANE_FUNCTIONS
 
 IMPORT = "from pyflat.functions import lanes"
-_SHARED = frozenset({"to_float", "to_int", "unsigned", "floor_int", "ceil_int", "round_int", "exponent", "ldexp",
-                     "ipow", "complex_lanes"})
+_SHARED = frozenset({"to_float", "unsigned", "exponent", "ldexp", "ipow", "complex_lanes", *ROUNDED})
 """Functions of `pyflat.functions.lanes` that need nothing beside them."""
 _ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))", "round_digits": "round"}
 

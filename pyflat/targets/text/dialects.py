@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyflat.functions.records import RECORDS, SAME
-from pyflat.ir.ops import FUSED, OPERATIONS
+from pyflat.ir.ops import FUSED, OPERATIONS, PRIMITIVES, ROUNDED
 from pyflat.targets.numpy import spelling as numpy_spelling
 from pyflat.targets.text.expr import NOT, Call, Expr, Infix, Prefix, Ternary, Word
 
 Target = Literal["neutral", "numpy", "numba"]
 
 _NEUTRAL = {
-    "abs": "abs", "round_int": "round", "round_digits": "round", "to_float": "float", "exact_float": "float",
-    "to_int": "int", "floor_int": "math.floor", "ceil_int": "math.ceil",
-    **{name: name for name in ("floor", "ceil", "trunc", "rint", "floordiv", "mod", "shl", "shr")},
-    **{name: f"math.{name}" for name in ("isnan", "isinf", "isfinite")},
+    **{name: row.written[0] for name, row in PRIMITIVES.items() if row.written}, "round_digits": "round",
+    **{name: name for name in (*ROUNDED.values(), "floordiv", "mod", "shl", "shr")},
     **{record.name: record.title for record in RECORDS.values() if record.python},
     "np_powers": "np.power", "np_dot": "np.dot",
     **{name: row.operator for name, row in OPERATIONS.items() if row.native and name not in FUSED},
@@ -31,8 +29,8 @@ _NEUTRAL = {
 """Operators, and the functions that a user writes; np.power of arrays has the same name as that of numbers."""
 
 _NUMBA = {
-    **_NEUTRAL, "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>", "floor": "np.floor",
-    "ceil": "np.ceil", "trunc": "np.trunc", "rint": "np.rint",
+    **_NEUTRAL, "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>",
+    **{name: f"np.{name}" for name in ROUNDED.values()},
     **{record.name: record.numba_name for record in RECORDS.values() if record.numba_name != SAME},
 }
 

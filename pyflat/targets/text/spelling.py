@@ -13,8 +13,9 @@ from pyflat.errors import InternalError, refuse
 from pyflat.functions.records import ABSENT, RECORDS, missing
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import OPERATIONS, PRIMITIVES, Accuracy
+from pyflat.ir.ops import COMPARISONS, OPERATIONS, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.passes.rules.logic import opposite
 from pyflat.targets.numpy import spelling as numpy_spelling
 from pyflat.targets.text.dialects import DIALECTS, Dialect
 from pyflat.targets.text.expr import ATOM, UNARY, Call, Expr, Hole, Infix, Prefix, Word
@@ -23,9 +24,6 @@ from pyflat.targets.text.steps import LET
 
 LANE_FUNCTIONS = numpy_spelling.spelled_functions() | {"complex_lanes", "array_lanes", "unsigned"}
 """The functions of `pyflat.functions.lanes` that NumPy texts call."""
-
-INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
-"""`not` of a comparison: always exact for eq and ne, for the others where no operand can be nan."""
 
 def keeps_operator(op: Op, dialect: Dialect) -> bool:
     """Python's operator on lanes computes the bits of this operation."""
@@ -83,7 +81,7 @@ def _spell(op: Op, dialect: Dialect, single_use: frozenset[Value] | set[Value], 
         case "shr" if _is_bounded_shift(op, dialect):
             return Infix(args[0], " >> ", Call("min", [args[1], Word("63")]))
     sign = dialect.operator(op.opcode)
-    if op.opcode in INVERTED and isinstance(op.args[0], Const) and not isinstance(op.args[1], Const):
+    if op.opcode in COMPARISONS and isinstance(op.args[0], Const) and not isinstance(op.args[1], Const):
         return Infix(args[1], f" {MIRRORED[sign]} ", args[0])
     if sign and len(args) == 2:
         return Infix(args[0], f" {sign} ", args[1])
@@ -119,11 +117,10 @@ def _select(op: Op, args: list[Expr], dialect: Dialect) -> Expr:
 
 def _negation(op: Op, dialect: Dialect, single_use: frozenset[Value] | set[Value]) -> Expr:
     inner = op.args[0]
-    if isinstance(inner, Op) and inner in single_use and inner.opcode in INVERTED:
-        exact = inner.opcode in ("eq", "ne") or inner.args[0].kind is not FLOAT
-        if exact and not all(isinstance(a, Const) for a in inner.args):
-            left, right = inner.args
-            return Infix(Hole(left), f" {PRIMITIVES[INVERTED[inner.opcode]].operator} ", Hole(right))
+    other = opposite(inner)
+    if other and inner in single_use and not all(isinstance(a, Const) for a in inner.args):
+        left, right = inner.args
+        return Infix(Hole(left), f" {PRIMITIVES[other].operator} ", Hole(right))
     return dialect.negation(Hole(inner))
 
 
@@ -161,11 +158,11 @@ def _literal(value: Const, dialect: Dialect) -> Expr:
 
 def calls(opcode: str) -> frozenset[str]:
     """The last parts of function names with which a user writes this operation: asin, math.asin, np.arcsin."""
-    known = {"floor_int": {"floor"}, "ceil_int": {"ceil"}, "round_int": {"round"}, "round_digits": {"round"},
-             "to_int": {"int", "trunc"}, "to_float": {"float"}, "exact_float": {"float"}, "abs": {"abs", "fabs"},
-             "ipow": {"pow"}, **{name: {name} for name in ("floor", "ceil", "trunc", "isnan", "isinf", "isfinite")}}
-    if opcode in known:
-        return frozenset(known[opcode])
+    known = {"round_digits": "round", "ipow": "pow", **{name: name for name in ("floor", "ceil", "trunc")}}
+    row = PRIMITIVES.get(opcode)
+    written = row.written if row and row.written else (known[opcode],) if opcode in known else ()
+    if written:
+        return frozenset(name.rpartition(".")[2] for name in written)
     record = RECORDS.get(opcode)
     if record is None:
         return frozenset()

@@ -20,6 +20,7 @@ from pyflat.targets.shaders.language import (
     call,
     functions,
     literals,
+    whole,
 )
 
 TYPES = {BOOL: "bool", INT: "i32", FLOAT: "f32"}
@@ -127,8 +128,7 @@ WGSL = Language(
     spellings={
         **SPELLINGS, **functions("wgsl"),
         "select": Spelling("select({2}, {1}, {0})"), "rint": call("round"),
-        "to_float": Spelling("f32({0})"), "to_int": Spelling("i32({0})"), "floor_int": Spelling("i32(floor({0}))"),
-        "ceil_int": Spelling("i32(ceil({0}))"), "round_int": Spelling("i32(round({0}))"),
+        "to_float": Spelling("f32({0})"), **whole("i32", "round"),
         "from_bits": Spelling("bitcast<f32>({0})"), "exponent": Spelling("frexp({0}).exp"),
         "recip": Spelling("1.0f / {0}", PRODUCT, (UNARY,)), "isnan": call("is_nan"), "isinf": call("is_inf"),
         "isfinite": call("is_finite"),

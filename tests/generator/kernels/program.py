@@ -58,7 +58,7 @@ def generate(seed: int) -> Kernel:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]
     last = _result(scope)
-    body += [*_other_results(seed, scope, bool(last)), *last]
+    body += [*_views(seed, scope), *_other_results(seed, scope, bool(last)), *last]
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
     if not any(p.is_array for p in params):
@@ -195,7 +195,28 @@ def _other(scope: Scope) -> str:
     r, array = scope.r, scope.r.choice(scope.arrays)
     item = f"{array.name}[{', '.join('0' for _ in array.dims) or '()'}]"
     return r.choice((item, item, "0", "-1", "0.5", "True", "None", "'found'", "2**63", number(scope, 1), array.name,
-                     f"{array.name}[1:]" if array.dims else "1", f"{item}, 0", "None, 2", "-1.0, 'x'"))
+                     f"{array.name}[1:]" if array.dims else "1", f"{item}, 0", "None, 2", "-1.0, 'x'", f"[{item}, 1]",
+                     f"{{'low': {item}, 'rest': (2, None)}}", f"[{array.name}, 'x']", "complex(0.5, 1)", "f'{2 + 1} of 5'"))
+
+
+def _views(seed: int, scope: Scope) -> Lines:
+    """A name that means another part of an array, or another array, after a turn of a loop."""
+    r, found = Random(f"views {seed}"), [array for array in scope.arrays if array.dims]
+    if r.random() < 0.85 or not found:
+        return []
+    array, other = r.choice(found), r.choice(found)
+    start = r.choice((array.name, f"{array.name}[0:]", f"{array.name}[1:]"))
+    parts = ["w[1:]", "w[len(w) // 2:]", "w[:len(w) // 2]", "w[:-1]", "w[1:-1]", array.name]
+    parts += [other.name, f"{other.name}[1:]"] if len(other.dims) == len(array.dims) and other.dtype == array.dtype else []
+    item = f"w[{', '.join('0' for _ in array.dims)}]"
+    body = [f"w = {r.choice(parts)}"]
+    if r.random() < 0.4:
+        body = [f"if {item} > 0:", f"    w = {r.choice(parts)}", "else:", *indented(body)]
+    if r.random() < 0.4:
+        written = f"{array.name}[{', '.join('0' for _ in array.dims)}]" if r.random() < 0.3 else item
+        body.insert(0, f"{written} = 1")
+    return [f"w = {start}", "met = 0.0", "turns = 0", "while len(w) > 1 and turns < 5:", *indented(["turns += 1", f"met += {item}", *body]),
+            *(["if len(w) > 2:", "    return w"] if r.random() < 0.3 else []), "if turns > 3:", "    return met"]
 
 
 def _result(scope: Scope) -> Lines:

@@ -21,7 +21,7 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, walk
-from pyflat.ir.ops import NUMPY_LOOPS
+from pyflat.ir.ops import NUMPY_LOOPS, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.array_routines import WrittenRoutine
@@ -37,8 +37,7 @@ ROOM = -1
 """The site of memory that is no array."""
 
 
-RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", "to_int", "trunc_int", "floor_int", "ceil_int",
-                          "round_int"})
+RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", *ROUNDED})
 """What is asked of operands that a lane which does not run may have: they are replaced by 1.0."""
 
 

@@ -1,0 +1,107 @@
+"""What a test says of the variables in it: in each arm a name means those of its alternatives that get there.
+
+    if isinstance(v, tuple):       v is a tuple, a number or None: it is the tuple here,
+        return v[0]
+    return 0 if v is None else v   and the number or None there
+
+Asked of each alternative alone, the test is known for some; nothing else of what was evaluated stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import libcst as cst
+
+from pyflat.errors import FlattenError
+from pyflat.frontend.state.frames import ControlLeft, Evaluator
+from pyflat.frontend.state.kinds import alternatives, numeric_kind
+from pyflat.frontend.state.values import Abstract, GuardedUnion, State, Static
+
+MAX_ALTERNATIVES = 16
+"""More are asked together only."""
+_ASKED = ("isinstance", "callable", "type")
+_READ = (cst.Name, cst.Comparison, cst.ComparisonTarget, cst.UnaryOperation, cst.BooleanOperation, cst.BaseNumber,
+         cst.SimpleString, cst.Attribute, cst.Tuple, cst.Element)
+Arm = Callable[[], Abstract | None]
+
+
+def _names(test: cst.CSTNode) -> tuple[str, ...]:
+    """The names in a test that reads only; none in another."""
+    found: list[str] = []
+    for node in _inside(test):
+        if isinstance(node, cst.Call):
+            if not isinstance(node.func, cst.Name) or node.func.value not in _ASKED:
+                return ()
+        elif not isinstance(node, _READ):
+            return ()
+        elif isinstance(node, cst.Name):
+            found.append(node.value)
+    return tuple(dict.fromkeys(found))
+
+
+def _inside(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        if isinstance(child, cst.BaseExpression | cst.ComparisonTarget | cst.BaseElement):
+            yield from _inside(child)
+        elif isinstance(child, cst.Arg):
+            yield from _inside(child.value)
+
+
+def arms(s: Evaluator, test: cst.BaseExpression, then: Arm, orelse: Arm) -> tuple[Arm, Arm]:
+    """The arms of a branch, in which names mean what gets there."""
+    for name in s.frame.captured.once(_names, test):
+        value = s.state.locals.get(name)
+        if not isinstance(value, GuardedUnion):
+            continue
+        options = alternatives(value)
+        if len(options) > MAX_ALTERNATIVES or all(numeric_kind(option) is not None for option in options):
+            continue
+        known = {id(option): _asked(s, test, name, option) for option in options}
+        left = _left(value, known, unwanted=False), _left(value, known, unwanted=True)
+        then, orelse = _narrowed(s, name, value, (then, left[0]), (orelse, left[1]))
+    return then, orelse
+
+
+def _asked(s: Evaluator, test: cst.BaseExpression, name: str, option: Abstract) -> bool | None:
+    """What the test is where the name means this; None where that depends on the lane."""
+    before = s.state
+    s.state = before.copy()
+    s.state.locals[name] = option
+    found: Abstract | None = None
+    try:
+        with s.build.detached(), suppress(FlattenError, ControlLeft):
+            found = s.space.condition(test)
+    finally:
+        s.state = before
+    return bool(found.value) if isinstance(found, Static) else None
+
+
+def _left(value: Abstract, known: dict[int, bool | None], *, unwanted: bool) -> Abstract | None:
+    """The value without alternatives for which the test is the other way; None where nothing is left."""
+    if not isinstance(value, GuardedUnion):
+        return None if known[id(value)] is unwanted else value
+    then, orelse = (_left(part, known, unwanted=unwanted) for part in (value.then, value.orelse))
+    if then is None or orelse is None:
+        return orelse if then is None else then
+    return value if then is value.then and orelse is value.orelse else GuardedUnion(value.cond, then, orelse)
+
+
+def _narrowed(s: Evaluator, name: str, value: Abstract, then: tuple[Arm, Abstract | None],
+              orelse: tuple[Arm, Abstract | None]) -> tuple[Arm, Arm]:
+    """The arms with the name narrowed. Behind them it means what it did, where lanes of both get there."""
+    kept: list[State] = []
+
+    def run(arm: Arm, narrowed: Abstract) -> Abstract | None:
+        s.state.locals[name] = narrowed
+        result = arm()
+        if s.state.locals.get(name) is narrowed:
+            kept.append(s.state)
+        for state in kept if len(kept) == 2 else ():
+            state.locals[name] = value
+        return result
+
+    (first, left), (second, rest) = then, orelse
+    return lambda: run(first, left or value), lambda: run(second, rest or value)

@@ -1,0 +1,90 @@
+"""What a test says of a name: in each arm the alternatives that get there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pyflat
+
+
+def made(x, n):
+    if n == 0:
+        return x, 1.0
+    return (None, "low", [x], {"a": x}, x, 3)[n - 1] if n < 4 else {"a": x} if n == 4 else x if n == 5 else 3
+
+
+def classes(x, n):
+    v = made(x, n)
+    if v is None:
+        return -1.0
+    if isinstance(v, str):
+        return len(v) + 0.5
+    if isinstance(v, (tuple, list)) and len(v) > 1:
+        return v[1]
+    if isinstance(v, dict):
+        return v["a"] * 2.0
+    return v + 1.0 if isinstance(v, (int, float)) else v[0]
+
+
+def not_and_or(x, n):
+    v = made(x, n)
+    if not isinstance(v, (int, float)) and not isinstance(v, str) and v is not None and not isinstance(v, dict):
+        return v[0] + 10.0
+    return 0.0 if v is None or isinstance(v, str) else v["a"] if isinstance(v, dict) else v - 1.0
+
+
+def after_both(x, n):
+    v = made(x, n)
+    t = 0.0
+    if isinstance(v, str):
+        t = t + len(v)
+    else:
+        t = t - 1.0
+    return t + (len(v) if isinstance(v, (str, list, tuple, dict)) else 100.0)
+
+
+def replaced(x, n):
+    v = made(x, n)
+    if v is None or isinstance(v, str):
+        v = 2.0
+    elif isinstance(v, dict):
+        v = v["a"]
+    elif isinstance(v, (tuple, list)):
+        v = v[0]
+    return v * 2.0
+
+
+def in_a_loop(x, n):
+    v = made(x, 0)
+    for k in range(n):
+        if isinstance(v, tuple):
+            v = v[0] + k
+        elif v > 3.0:
+            v = (v, None)
+        else:
+            v = v * 2.0
+    return v[0] if isinstance(v, tuple) else v
+
+
+def calls_with_effect(x, n):
+    """The test is evaluated once, whatever it is asked."""
+    seen = []
+    v = made(x, n)
+
+    def is_string(w):
+        seen.append(1.0)
+        return isinstance(w, str)
+
+    if is_string(v):
+        return len(seen) + 0.0
+    return len(seen) + 10.0
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", [classes, not_and_or, after_both, replaced, in_a_loop, calls_with_effect])
+def test_a_name_is_what_the_test_leaves(fn, target):
+    n = np.arange(7)
+    for x in (0.25, -2.5, 7.0):
+        got = pyflat.twin(fn, target=target)(np.full(7, x), n)
+        assert got.tolist() == [fn(x, k) for k in n.tolist()]
