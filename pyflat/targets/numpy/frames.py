@@ -398,7 +398,8 @@ class FrameWriter(Values):
 
 
 _WRITERS: Mapping[str, Callable[[FrameWriter, Op, Sequence[Value]], bool]] = {
-    **dict.fromkeys(UFUNCS, FrameWriter._ufunc), **dict.fromkeys(ROUNDED, FrameWriter._round), **dict.fromkeys(_CASTS, FrameWriter._cast),
+    **dict.fromkeys(UFUNCS, FrameWriter._ufunc), **dict.fromkeys(ROUNDED, FrameWriter._round),
+    **dict.fromkeys(_CASTS, FrameWriter._cast),
     **{row.name: FrameWriter._library for row in PRIMITIVES.values() if row.accuracy is Accuracy.LIBM},
     **dict.fromkeys(gamma_check.PARTS, FrameWriter._library),
     "and": FrameWriter._logic, "or": FrameWriter._logic, "np_power": FrameWriter._power,
