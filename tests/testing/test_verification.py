@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.runtime import decorator
 from pyflat.testing import boundary_values, in_kind, lane_of, neighbours, same_bits, verify
 
 
@@ -96,7 +97,7 @@ def test_a_wrong_value_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch) 
     def wrong(x: float, t: float, n: int) -> float:
         return -1.0 if 7.25 == x <= t else shade(x, t, n)
 
-    monkeypatch.setattr(pyflat, "twin", pretend(shade, wrong))
+    monkeypatch.setattr(decorator, "twin", pretend(shade, wrong))
     with pytest.raises(AssertionError) as caught:
         verify(shade, target="numpy")
     assert str(caught.value) == "the numpy twin differs in lane 0 (x=7.25, t=7.25, n=0)\n  original: 0.0\n  twin:     -1.0"
@@ -106,13 +107,13 @@ def test_a_signed_zero_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     def identity(x: float) -> float:
         return x
 
-    monkeypatch.setattr(pyflat, "twin", pretend(identity, lambda x: x + 0.0))
+    monkeypatch.setattr(decorator, "twin", pretend(identity, lambda x: x + 0.0))
     with pytest.raises(AssertionError, match=r"x=-0\.0"):
         verify(identity, target="numpy")
 
 
 def test_a_missing_exception_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyflat, "twin", pretend(guarded, abs))
+    monkeypatch.setattr(decorator, "twin", pretend(guarded, abs))
     with pytest.raises(AssertionError, match="raises ValueError: negative"):
         verify(guarded, target="numpy")
 
@@ -123,7 +124,7 @@ def test_another_message_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> Non
             raise ValueError("another")
         return x
 
-    monkeypatch.setattr(pyflat, "twin", pretend(guarded, other))
+    monkeypatch.setattr(decorator, "twin", pretend(guarded, other))
     with pytest.raises(AssertionError, match="raises ValueError: another"):
         verify(guarded, target="numpy")
 
@@ -141,7 +142,7 @@ def test_kinds_come_from_annotations_defaults_and_the_argument(monkeypatch: pyte
 
         return call
 
-    monkeypatch.setattr(pyflat, "twin", twin)
+    monkeypatch.setattr(decorator, "twin", twin)
     verify(three, examples=3, target="numpy")
     verify(three, examples=3, target="numpy", kinds={"a": "i8", "c": float})
     assert set(seen) == {(float, int, bool), (int, int, float)}
@@ -157,7 +158,7 @@ def test_ulps_allow_small_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     def identity(x: float) -> float:
         return x
 
-    monkeypatch.setattr(pyflat, "twin", pretend(identity, lambda x: math.nextafter(x, 0.0) if math.isfinite(x) else x))
+    monkeypatch.setattr(decorator, "twin", pretend(identity, lambda x: math.nextafter(x, 0.0) if math.isfinite(x) else x))
     verify(identity, target="numpy", ulps=1, examples=50)
     with pytest.raises(AssertionError):
         verify(identity, target="numpy", examples=50)
