@@ -23,6 +23,7 @@ from pyflat import graphics
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Loop, count_ops, walk
 from pyflat.targets.shaders import prepare
+from pyflat.targets.wgsl.table import WGSL
 
 SIDE = 320
 LARGEST = 55_000
@@ -73,7 +74,7 @@ def rendered(shader: Callable[..., Any], side: int, on_device: bool) -> Rendered
     picture = graphics.render(shader, side, side) if on_device else wanted
     distance = np.nan_to_num(np.abs(picture - wanted).max(axis=-1))
     made = graphics.shader(shader)
-    ir, fast = prepare(made.ir), prepare(made.optimized().ir)
+    ir, fast = (prepare(each, WGSL.stay) for each in (made.ir, made.optimized().ir))
     opcodes = [op.opcode for op in all_ops(ir.body)]
     loops = sum(isinstance(item, Loop) for item in walk(ir.body))
     return Rendered(shader, picture, len(opcodes), count_ops(fast), opcodes.count("select"), loops,
