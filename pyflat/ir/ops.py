@@ -17,9 +17,9 @@
 
 Adding a mathematical function is one record. Adding a primitive is one row here, its spelling in the tables of both
 engines (`targets/numpy/spelling.py`, `targets/numba/ops.py`) and of the other targets that are to have it, or for all
-of these what it becomes there (`passes/rules/expansions.py`), and what makes it in `frontend/` or `passes/`. What passes
-and analyses know of an operation beyond its row (intervals, demanded bits, rewriting rules, theorems, measured costs)
-stands with them, by its name. Of an operation that they do not name they assume nothing, or what its row says.
+of these what it becomes there (`passes/rules/expansions.py`), and what makes it in `frontend/` or `passes/`. What
+passes and analyses know of an operation beyond its row (intervals, demanded bits, rewriting rules, theorems, measured
+costs) stands with them, by its name. Of an operation that they do not name they assume nothing, or what its row says.
 """
 
 from __future__ import annotations
