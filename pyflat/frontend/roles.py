@@ -94,6 +94,15 @@ def _body(function: types.FunctionType) -> list[ast.AST] | None:
     return None
 
 
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names that an assignment binds, and what to."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for name, item in zip(target.elts, value.elts, strict=True):
+            yield from _pairs(name, item)
+
+
 class _RoleReader(ast.NodeVisitor):
     def __init__(self, names: Sequence[str], annotated: set[str], known: Mapping[str, Any]):
         self.names, self.annotated, self.known = frozenset(names), annotated, known
@@ -127,8 +136,8 @@ class _RoleReader(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
-        meant = self.parameter(node.value)
-        for target in (each.id for each in node.targets if isinstance(each, ast.Name)):
+        pairs = [(target, self.parameter(value)) for each in node.targets for target, value in _pairs(each, node.value)]
+        for target, meant in pairs:
             self.rebound.add(target)
             self.same.pop(target, None)
             if meant is not None:
