@@ -382,6 +382,14 @@ def known_index(x: float, y: float, z: float) -> float:
     return total
 
 
+def other_arrays(x: float, y: float) -> float:
+    parts = (np.array([x]), np.array([x, y]))
+    total = 0.0
+    for i in range(2):
+        total += parts[i].sum()
+    return total
+
+
 def known_test(x: float) -> float:
     text = ""
     while len(text) < 3:
@@ -398,11 +406,17 @@ def growing(x: float) -> float:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("fn", [over_items, no_trips, known_index, known_test, growing])
+@pytest.mark.parametrize("fn", [over_items, no_trips, other_arrays, known_test, growing])
 def test_loops_that_cannot_stay_loops_are_as_with_auto(fn: Callable[..., Any], target: str) -> None:
     cols = [np.array([-1.5, 0.0, 0.25])] * fn.__code__.co_argcount
     check(fn, cols, target, 3, loops="masked")
     assert "loop @" not in pyflat.twin(fn, target=target, math="exact", loops="masked").show("flat")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_name_may_be_of_another_class_in_each_iteration(target: str) -> None:
+    check(known_index, [np.array([-1.5, 0.0, 0.25])] * 3, target, 3, loops="masked")
+    assert "loop @" in pyflat.twin(known_index, target=target, math="exact", loops="masked").show("flat")
 
 
 def test_unroll_refuses() -> None:

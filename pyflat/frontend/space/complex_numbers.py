@@ -20,7 +20,7 @@ from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, plain_number, same_static
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Complex, GuardedUnion, Seq, Static
-from pyflat.ir.nodes import FALSE, TRUE, Origin, Value
+from pyflat.ir.nodes import Origin, Value
 
 ZERO = Static(0.0)
 
@@ -176,30 +176,6 @@ def is_nan(s: Evaluator, z: Complex) -> Abstract:
 
 
 # --- a complex number in some lanes, a number in others
-def where_complex(s: Evaluator, value: Abstract) -> Value:
-    """The lanes in which the value is complex."""
-    if isinstance(value, GuardedUnion):
-        then, orelse = where_complex(s, value.then), where_complex(s, value.orelse)
-        return then if then is orelse else s.build.op("select", value.cond, then, orelse)
-    return FALSE if complex_parts(value) is None else TRUE
-
-
-def complex_part(s: Evaluator, value: Abstract) -> Complex:
-    """The complex number where there is one; any number in the other lanes."""
-    if isinstance(value, GuardedUnion):
-        if not holds_complex(value.then) or not holds_complex(value.orelse):
-            return complex_part(s, value.then if holds_complex(value.then) else value.orelse)
-        then, orelse = complex_part(s, value.then), complex_part(s, value.orelse)
-        return Complex(_select(s, value.cond, then.real, orelse.real), _select(s, value.cond, then.imag, orelse.imag))
-    return complex_parts(value) or Complex(ZERO, ZERO)
-
-
-def number_part(value: Abstract) -> Abstract | None:
-    """The number where there is one, None where there is none anywhere."""
-    if not isinstance(value, GuardedUnion):
-        return value if complex_parts(value) is None else None
-    then, orelse = number_part(value.then), number_part(value.orelse)
-    return GuardedUnion(value.cond, then, orelse) if then is not None and orelse is not None else then or orelse
 
 
 # --- attributes

@@ -19,7 +19,6 @@ from pyflat.frontend.state.values import (
     Static,
     Written,
 )
-from pyflat.ir.nodes import Value
 
 MAX_PARTS = 256
 """Parts of one string."""
@@ -80,19 +79,6 @@ def number_of(part: Abstract) -> Abstract | None:
         case RepeatedText():
             return part.count
     return None
-
-
-def with_number(part: Abstract, number: Abstract) -> Abstract:
-    """A part with another number."""
-    assert isinstance(number, Value)
-    match part:
-        case NumberText():
-            return NumberText(number, part.spec, part.converted)
-        case Char():
-            return Char(number, part.decimal)
-        case RepeatedText():
-            return RepeatedText(part.text, number)
-    return part
 
 
 def joined(parts: Sequence[Abstract]) -> Abstract | None:

@@ -68,11 +68,6 @@ def is_zero(a: Term) -> Term:
     return z3.Or(a == 0, a == -1)
 
 
-def is_negative(a: Term) -> Term:
-    """The sign is set; False for nan."""
-    return a < 0
-
-
 def negated(a: Term) -> Term:
     return z3.If(a == NAN, NAN, ~a)
 
