@@ -106,3 +106,19 @@ def test_a_pair_of_values_meets(place, a, b):
             return
     for got, wanted in found:
         assert is_same(got, wanted, joined=place != "kernel"), (got, wanted)
+
+
+def formats(n, x):
+    v = f"{n:>4}"
+    while n > 0:
+        v = f"{n:03d}" if n % 2 else f"{n}"
+        if x > n:
+            v = f"{n} of {x:.1f}"
+        n -= 2
+    return v
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_strings_of_several_formats_meet(target):
+    n, x = np.array([0, 1, 2, 5, 6]), np.array([0.5, 0.5, 3.0, 9.0, 0.0])
+    assert pyflat.twin(formats, target=target)(n, x).tolist() == list(map(formats, n.tolist(), x.tolist()))
