@@ -124,7 +124,7 @@ class _Results:
                 return None
             case NumberResult():
                 value = self._given(next(self._numbers))
-                return self._number(result.dtypes, value)
+                return self._number(result.dtypes, f"({value} & {2**64 - 1})" if result.unsigned else value)
             case ArrayResult() if result.array in self._made:
                 return self._given(self._first + self._made.index(result.array))
             case ArrayResult():
@@ -155,8 +155,7 @@ class _Results:
         dtype, *others = dtypes
         if dtype is None:
             return value
-        bits = f"{value} & {2**64 - 1}" if dtype == "u8" else value  # which are a signed int
-        numpy = f"{self._text.constant(np.dtype(dtype).type)}({bits})"
+        numpy = f"{self._text.constant(np.dtype(dtype).type)}({value})"
         if not others:
             return numpy
         flag = self._given(next(self._numbers))

@@ -181,10 +181,8 @@ class _Exported:
         match form := layout.form:
             case Number():
                 return self._number(form.kind, form.width)
-            case Bits() if form.width - PYTHON:
-                return self._number(INT, form.width)
             case Bits():
-                return RecordResult(np.uint64, ("bits",), (self._number(INT, PYTHON),))
+                return self._number(INT, form.width, unsigned=True)
             case Known(value=View() as view):
                 return ArrayResult(view.array, None, len(view.extents))
             case Known(value=Static() as known):
@@ -203,7 +201,7 @@ class _Exported:
         cls, names = (complex, ("real", "imag")) if is_complex else (form.cls, getattr(form, "keys", None) or ())
         return RecordResult(cls, names, tuple(map(self._of, layout.parts)))
 
-    def _number(self, kind: Kind, width: Width) -> NumberResult:
+    def _number(self, kind: Kind, width: Width, *, unsigned: bool = False) -> NumberResult:
         at = self._add(kind)
         if "?" in width:
             raise self.s.refuse("flatten/result-kind", "the kernel returns a number whose dtype is not known",
@@ -212,7 +210,7 @@ class _Exported:
         for dtype in dtypes[:-1]:
             self.flags.append((len(self.kinds), at, None if len(dtypes) == 2 and None in dtypes else dtype))
             self._add(BOOL, FALSE)
-        return NumberResult(kind, dtypes)
+        return NumberResult(kind, dtypes, unsigned)
 
     def _text(self, layout: Layout, sample: Text) -> TextResult:
         found, numbers = templates.template_of(sample), list(_numbers(layout))

@@ -204,6 +204,23 @@ def test_lists_dicts_objects_and_texts_are_returned(target, n):
         assert np.shares_memory(got["rest"][0], a)
 
 
+def unsigned_or_negative(a, n):
+    return a[0] if n > 1 else -1 if n > 0 else a
+
+
+def large_or_negative(a, n):
+    return 2**63 if n > 1 else -1 if n > 0 else a[0]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", [unsigned_or_negative, large_or_negative])
+def test_a_number_of_uint64_is_returned_or_a_negative_int(fn, target):
+    twin, a = pyflat.twin(fn, target=target), np.array([2**64 - 5, 1], np.uint64)
+    for n in (0, 1, 2):
+        got, wanted = twin(a, n), fn(a, n)
+        assert type(got) is type(wanted) and repr(got) == repr(wanted)
+
+
 def test_an_object_of_a_class_with_rules_of_its_own_is_refused_by_name():
     def failed(a):
         return ValueError(a[0])

@@ -67,6 +67,14 @@ def in_a_loop(x, n):
     return v[0] if isinstance(v, tuple) else v
 
 
+def partly(x, n):
+    """For the number the test differs from lane to lane."""
+    v = made(x, n)
+    if v is None or isinstance(v, (int, float)) and v > 1.0:
+        return 5.0 if v is None else v
+    return 0.25
+
+
 def calls_with_effect(x, n):
     """The test is evaluated once, whatever it is asked."""
     seen = []
@@ -82,7 +90,7 @@ def calls_with_effect(x, n):
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.parametrize("fn", [classes, not_and_or, after_both, replaced, in_a_loop, calls_with_effect])
+@pytest.mark.parametrize("fn", [classes, not_and_or, after_both, replaced, in_a_loop, partly, calls_with_effect])
 def test_a_name_is_what_the_test_leaves(fn, target):
     n = np.arange(7)
     for x in (0.25, -2.5, 7.0):
