@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.functions import libm
+from pyflat.functions import libm, ways
 from pyflat.runtime import plan_recipes
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.twins import Twin
@@ -973,15 +973,17 @@ def test_functions_that_call_python_have_plans(short):
         twin(np.array([3000.0]), 7)
 
 
-def test_what_a_callback_of_a_plan_could_not_raise_is_raised():
-    twin = twin_of(rounded)
-    for _ in range(2):
-        twin(np.array([2.345]), 4)
-    libm.raised.append(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        twin(np.array([2.345]), 4)
-    assert not libm.raised
-    assert twin(np.array([2.345]), 1).tolist() == [2.345]
+@pytest.mark.parametrize("dense", ["direct", "ufunc"])
+def test_what_a_callback_of_a_plan_could_not_raise_is_raised(dense):
+    twin = twin_of(lambda x, n: rounded(x, n))  # whose plans have not been made for other calls
+    with ways.forced(dense=dense):
+        for _ in range(2):
+            twin(np.array([2.345]), 4)
+        libm.raised.append(KeyboardInterrupt())
+        with pytest.raises(KeyboardInterrupt):
+            twin(np.array([2.345]), 4)
+        assert not libm.raised
+        assert twin(np.array([2.345]), 1).tolist() == [2.345]
 
 
 def test_dtypes_that_come_from_other_processes(short):
