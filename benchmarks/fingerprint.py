@@ -81,6 +81,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--corpus", type=Path, help="the directory with run_corpus.py and corpus.toml")
     parser.add_argument("--out", type=Path, help="a line for each text: its hash, function and form")
     options = parser.parse_args(argv)
+    os.environ["PYFLAT_CACHE"] = "0"  # a twin from disk writes nothing
     whole, rows = hashlib.sha256(), []
     with warnings.catch_warnings(), open(os.devnull, "w") as quiet:
         warnings.simplefilter("ignore")
