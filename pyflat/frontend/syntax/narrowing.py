@@ -18,6 +18,7 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import alternatives, numeric_kind
 from pyflat.frontend.state.values import Abstract, GuardedUnion, State, Static
+from pyflat.frontend.syntax.loops import checkpoint
 
 MAX_ALTERNATIVES = 16
 """More are asked together only."""
@@ -34,8 +35,9 @@ def _names(test: cst.CSTNode) -> tuple[str, ...]:
         if isinstance(node, cst.Call):
             if not isinstance(node.func, cst.Name) or node.func.value not in _ASKED:
                 return ()
-        elif not isinstance(node, _READ):
-            return ()
+        elif not isinstance(node, _READ) or isinstance(node, cst.ComparisonTarget) and isinstance(
+                node.operator, cst.In | cst.NotIn) and not isinstance(node.comparator, cst.Tuple):
+            return ()  # an iterator would be asked twice
         elif isinstance(node, cst.Name):
             found.append(node.value)
     return tuple(dict.fromkeys(found))
@@ -66,17 +68,20 @@ def arms(s: Evaluator, test: cst.BaseExpression, then: Arm, orelse: Arm) -> tupl
 
 
 def _asked(s: Evaluator, test: cst.BaseExpression, name: str, option: Abstract) -> bool | None:
-    """What the test is where the name means this; None where that depends on the lane."""
-    before = s.state
-    s.state = before.copy()
+    """What the test is where the name means this; None where that depends on the lane, and where the user's own code
+    decides, which may say something else when it is asked again."""
+    before, undo, calls = s.state, checkpoint(s), len(s.trace.called)
     s.state.locals[name] = option
     found: Abstract | None = None
     try:
         with s.build.detached(), suppress(FlattenError, ControlLeft):
             found = s.space.condition(test)
     finally:
+        undo()
         s.state = before
-    return bool(found.value) if isinstance(found, Static) else None
+    called = len(s.trace.called) > calls
+    del s.trace.called[calls:]
+    return bool(found.value) if isinstance(found, Static) and not called else None
 
 
 def _left(value: Abstract, known: dict[int, bool | None], *, unwanted: bool) -> Abstract | None:

@@ -89,8 +89,44 @@ def calls_with_effect(x, n):
     return len(seen) + 10.0
 
 
+class Once:
+    """Equal to what it is compared with first."""
+
+    def __init__(self):
+        self.met = False
+
+    def __eq__(self, other):
+        first, self.met = not self.met, True
+        return first
+
+
+def asked_by_own_code(x, n):
+    v = Once() if n == 0 else None if n == 1 else x
+    if v == 5.0:
+        return 1.0 if isinstance(v, Once) else 4.0
+    return 2.0 if v is None else 3.0 if isinstance(v, Once) else v
+
+
+def raises_inside(x, n):
+    v = made(x, n)
+    try:
+        if v is None or v > 1.0:
+            return 1.0
+        return 2.0
+    except TypeError:
+        return 3.0
+
+
+def asks_an_iterator(x, n):
+    v = None if n == 0 else "a" if n == 1 else x
+    it = iter([None, "b", 2.5])
+    if v in it:
+        return 1.0 if v is None else 2.0 if isinstance(v, str) else v
+    return 10.0 if v is None else 20.0 if isinstance(v, str) else v * 2.0
+
+
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.parametrize("fn", [classes, not_and_or, after_both, replaced, in_a_loop, partly, calls_with_effect])
+@pytest.mark.parametrize("fn", [asked_by_own_code, raises_inside, asks_an_iterator, classes, not_and_or, after_both, replaced, in_a_loop, partly, calls_with_effect])
 def test_a_name_is_what_the_test_leaves(fn, target):
     n = np.arange(7)
     for x in (0.25, -2.5, 7.0):
