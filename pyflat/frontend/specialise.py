@@ -134,7 +134,7 @@ def _specialise(
     with room_to_recurse(function), closing(s):
         captured = capture(function)
         bound = _bind(s, function, given, params)
-        s.arguments.update(params)
+        s.widths.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)

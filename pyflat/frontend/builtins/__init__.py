@@ -117,7 +117,7 @@ def mutates(method: BoundMethod) -> bool:
 
 def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a call of a known callable, None when it is not in the tables."""
-    if s.widths is not None:
+    if s.widths.kernel:
         if fn not in (float, bool) and not kernel_arrays.is_cast(fn):
             arguments = unsigned.as_ints(s, arguments)
         if (made := kernel_arrays.call(s, fn, arguments, node)) is not None:
@@ -146,7 +146,7 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         refuse_texts(s, arguments, node)
     if fn not in _FUNCTIONS and fn not in _OF_UNSIGNED:
         arguments = unsigned.as_ints(s, arguments)
-    s.saw_numpy = s.saw_numpy or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
+    s.widths.seen = s.widths.seen or isinstance(fn, np.ufunc) or str(getattr(fn, "__module__", "")).startswith("numpy")
     answered = special_methods.call(s, fn, arguments, node)
     if answered is not None:
         return answered

@@ -58,7 +58,7 @@ def whole(opcode: str) -> Handler:
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         value, widths = arguments.positional[0] if arguments.positional else None, s.widths
-        if widths is None or not isinstance(value, Value) or value.kind is FLOAT or widths.of(value) == PYTHON:
+        if not widths.kernel or not isinstance(value, Value) or value.kind is FLOAT or widths.of(value) == PYTHON:
             return plain(s, arguments, node)
         if width_rules.is_one_of(widths, value):
             return width_rules.by_dtype(s, widths, value, lambda x: handler(s, Arguments([x], {}), node), plain=False)

@@ -83,7 +83,7 @@ def _is_maker(fn: Any) -> bool:
 
 
 def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
-    value, widths = arguments.positional[0] if arguments.positional else NONE, memories.widths_of(s)
+    value, widths = arguments.positional[0] if arguments.positional else NONE, s.widths
     if arguments.named or len(arguments.positional) != 1:
         return None
     if isinstance(value, GuardedUnion):
@@ -97,7 +97,7 @@ def _cast(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
 
 def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """Functions of NumPy's narrow scalars: what is computed in float64 has that function's digits, few others have."""
-    widths = memories.widths_of(s)
+    widths = s.widths
     given = [value for value in arguments.positional if isinstance(value, Value)]
     wide = all(widths.of(value) <= {None, "i8", "f8", "b1"} for value in given)
     kinds = {numeric_kind(value) for value in arguments.positional}
@@ -133,7 +133,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
 
 def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.OperatorLoop | None:
     """The dtypes of NumPy's loop for these numbers; None where its digits are not known here."""
-    known = memories.widths_of(s)
+    known = s.widths
     numbers: list[tuple[str | None, Kind]] = []
     for value in given:
         kind, width = numeric_kind(value), known.of(value) if isinstance(value, Value) else PYTHON
@@ -181,7 +181,7 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
 
 def _narrow(s: Evaluator, values: Abstract, node: cst.CSTNode) -> Abstract | None:
     """An array of NumPy's narrow numbers, which have to be in memory; None for others."""
-    if not memories.widths_of(s).narrow or any(memories.is_view(v) for v in s.space.sequence_items(values, node) or ()):
+    if not s.widths.narrow or any(memories.is_view(v) for v in s.space.sequence_items(values, node) or ()):
         return None
     dtype = arrays.dtype_of_numbers(s, arrays.as_grid(s, values, node))
     return None if dtype in ("f8", "i8", "b1", "") else routines.in_memory(s, values, node, dtype)
@@ -202,7 +202,7 @@ def _shape(s: Evaluator, shape: Abstract, node: cst.CSTNode) -> tuple[Abstract, 
 
 
 def _plain(s: Evaluator, value: Abstract) -> Abstract:
-    return width_rules.python(s, memories.widths_of(s), value)
+    return width_rules.python(s, s.widths, value)
 
 
 def _dtype(s: Evaluator, given: Given, node: cst.CSTNode) -> str | None:
@@ -220,7 +220,7 @@ def _dtype_of(s: Evaluator, value: Abstract | None) -> str:
     kind = None if value is None else numeric_kind(value)
     if kind is None:
         raise s.refuse("flatten/not-yet", "an array is filled with something that is no number")
-    width = memories.widths_of(s).of(value) if isinstance(value, Value) else frozenset({None})
+    width = s.widths.of(value) if isinstance(value, Value) else frozenset({None})
     return OF_KIND[kind] if width <= {None, OF_KIND[kind]} else str(next(iter(width)))
 
 
@@ -255,7 +255,7 @@ def _item(s: Evaluator, owner: View, values: Sequence[Abstract], node: cst.CSTNo
     from pyflat.frontend.state import heap
 
     found = memories.index(s, owner, heap.make_tuple(values), node)
-    return width_rules.python(s, memories.widths_of(s), found)
+    return width_rules.python(s, s.widths, found)
 
 
 _METHODS: dict[str, tuple[int, Callable[..., Abstract]]] = {

@@ -236,7 +236,7 @@ def _count(s: Evaluator, given: Sequence[Abstract], node: cst.CSTNode) -> Abstra
     """How many numbers np.arange gives."""
     start, stop = (Static(0), given[0]) if len(given) == 1 else given[:2]
     step = given[2] if len(given) > 2 else Static(1)
-    start, stop, step = (width_rules.python(s, memories.widths_of(s), value) for value in (start, stop, step))
+    start, stop, step = (width_rules.python(s, s.widths, value) for value in (start, stop, step))
     span = num.binary(s, "sub", stop, start)
     if FLOAT in (numeric_kind(span), numeric_kind(step)):
         parts = num.binary(s, "truediv", span, step)

@@ -110,11 +110,11 @@ def _contiguous(s: Evaluator, a: View, given: Given, node: cst.CSTNode) -> Abstr
 
 def _is_in_c_order(s: Evaluator, a: View) -> bool:
     """An array that the kernel has made, as a whole."""
-    return a.whole and not a.array.isidentifier() and a.array not in memories.widths_of(s).models
+    return a.whole and not a.array.isidentifier() and a.array not in s.widths.models
 
 
 def _either(s: Evaluator, source: View, made: View) -> View:
-    memories.widths_of(s).copies[made.memory] = source.memory
+    s.widths.copies[made.memory] = source.memory
     return made
 
 

@@ -57,7 +57,7 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
             return None
         _require_size(s, fn, arguments, node)
         return _now(s, fn, arguments, is_pure)
-    s.saw_numpy = True
+    s.widths.seen = True
     done = _now(s, fn, arguments, is_pure)
     if done is not None:
         return done

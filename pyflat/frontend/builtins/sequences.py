@@ -245,7 +245,7 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise s.fault("TypeError", "'float' object cannot be interpreted as an integer", node)
     if all(isinstance(v, Static) for v in values):
         return const_eval(s, lambda: range(*[v.value for v in values if isinstance(v, Static)]))
-    if s.widths is not None:
+    if s.widths.kernel:
         values = [width_rules.python(s, s.widths, value) for value in values]
     start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else Static(1)

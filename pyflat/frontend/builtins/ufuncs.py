@@ -41,7 +41,7 @@ def call(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode)
     def one(part: str) -> Value:
         return s.build.op("ufunc", *operands, kind=FLOAT, loop=loop, part=part, ufunc=name)
 
-    s.saw_numpy = True
+    s.widths.seen = True
     return Complex(one("real"), one("imag")) if loop.endswith("D") else s.mark_numpy(one(""))
 
 

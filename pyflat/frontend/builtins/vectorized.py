@@ -62,7 +62,7 @@ def call(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         python = [s.mark_python(each, [each]) for each in elements]
         return s.space.call(function, Arguments(python, arguments.named), node)
 
-    s.saw_numpy = True
+    s.widths.seen = True
     if not any(map(arrays.is_array, operands)):
         return _without_axes(s, one(*operands), kinds, node)
     try:

@@ -62,12 +62,12 @@ def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argu
 
 def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]) -> SourceKernel:
     s = PythonEvaluator(loops="auto", max_unroll=UNROLLED, max_ops=MAX_OPS, long=UNROLLED, reuse=False)
-    s.widths, s.saw_numpy = Widths(), True
+    s.widths = Widths(kernel=True)
     params: list[Param] = []
     with room_to_recurse(function), closing(s):
         captured = capture(function)
         bound = _bind(s, function, arguments, params)
-        s.arguments.update(params)
+        s.widths.arguments.update(params)
         frame = calls.make_frame(s, function, captured, bound, None)
         s.frames.append(frame)
         s.state = State(dict(bound), s.state.heap)
@@ -116,11 +116,11 @@ def _given(s: PythonEvaluator, arguments: Mapping[str, Argument], params: list[P
             case ScalarArgument():
                 kind = width_rules.kind_of(argument.dtype)
                 params.append(Param(kind, name))
-                value = memories.widths_of(s).mark(params[-1], frozenset({argument.dtype}))
-                bound[name] = unsigned.of_bits(memories.widths_of(s), value) if argument.dtype == "u8" else value
+                value = s.widths.mark(params[-1], frozenset({argument.dtype}))
+                bound[name] = unsigned.of_bits(s.widths, value) if argument.dtype == "u8" else value
             case Leaf():
                 params.append(Param(argument.kind, name))
-                bound[name] = memories.widths_of(s).mark(params[-1], frozenset({None}))
+                bound[name] = s.widths.mark(params[-1], frozenset({None}))
             case Fixed():
                 bound[name] = s.space.wrap(argument.value)
     return bound

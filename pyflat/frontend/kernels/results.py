@@ -60,7 +60,6 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[
     live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
     if not live and s.doubtful is not None:
         raise s.doubtful
-    assert s.widths is not None
     returned = _Returned(s)
     values = [e.value or Static(None) for e in live] or [Static(None)]
     layout = functools.reduce(returned.joined, [returned.of(v, e.state) for v, e in zip(values, live, strict=False)],

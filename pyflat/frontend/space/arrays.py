@@ -220,8 +220,8 @@ def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -
 # --- making arrays
 def new(s: Evaluator, elements: Grid, node: cst.CSTNode | None, kind: Kind | None = None, frozen: str = "") -> Array:
     """A fresh array of these elements, converted to one kind as NumPy promotes them."""
-    s.saw_numpy = True
-    if kind is None and s.widths is not None and dtype_of_numbers(s, elements) not in ("f8", "i8", "b1"):
+    s.widths.seen = True
+    if kind is None and s.widths.kernel and dtype_of_numbers(s, elements) not in ("f8", "i8", "b1"):
         raise s.refuse("flatten/not-yet", "an array of numbers of NumPy's narrow dtypes", node,
                        help="say which dtype it has: np.array([...], dtype=np.float64)")
     kind = kind or joined_kind(s, [elements], node)
@@ -232,7 +232,6 @@ def new(s: Evaluator, elements: Grid, node: cst.CSTNode | None, kind: Kind | Non
 
 def dtype_of_numbers(s: Evaluator, elements: Grid) -> str:
     """The dtype that NumPy gives an array of numbers of a kernel, whose own dtypes count; "" where one is not known."""
-    assert s.widths is not None
     found: set[np.dtype[Any]] = set()
     for value in elements.flat:
         kind, width = numeric_kind(value), s.widths.of(value) if isinstance(value, Value) else PYTHON
@@ -261,7 +260,7 @@ def array(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None = 
 def element(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """A number as an element of an array of this kind."""
     made = cast(s, value, kind, node)
-    if s.widths is not None and isinstance(made, Value) and not s.widths.of(made) <= {None, OF_KIND[kind]}:
+    if s.widths.kernel and isinstance(made, Value) and not s.widths.of(made) <= {None, OF_KIND[kind]}:
         return width_rules.as_dtype(s, s.widths, made, OF_KIND[kind])
     return s.mark_numpy(made, [value])
 

@@ -284,7 +284,7 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     items = sequence_items(s, owner, node)
     if items is None:
         if numeric_kind(owner) is not None:
-            if s.saw_numpy:
+            if s.widths.seen:
                 raise s.fault("TypeError", "a number is not subscriptable", node)
             raise s.raised(TypeError, node, "a number is not subscriptable")
         raise s.refuse("flatten/unsupported-expression", f"{describe(owner)} cannot be indexed", node)

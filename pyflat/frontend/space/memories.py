@@ -35,18 +35,13 @@ from pyflat.frontend.state.values import (
     Unsigned,
     View,
 )
-from pyflat.frontend.state.widths import PYTHON, Widths
+from pyflat.frontend.state.widths import PYTHON
 from pyflat.ir.kernel_results import Model
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Param, Value
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, MEMORY
 
 Part = Abstract | Slice
-
-
-def widths_of(s: Evaluator) -> Widths:
-    assert s.widths is not None
-    return s.widths
 
 
 def whole(memory: MemoryRef, array: str, dtype: str, extents: Sequence[Abstract], *, settled: bool) -> View:
@@ -65,8 +60,8 @@ def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param],
     extents = [Param(INT, f"{name}_{axis}") for axis in range(shape.rank)]
     params += extents
     for extent in extents:
-        widths_of(s).mark(extent, PYTHON)
-    widths_of(s).narrow |= shape.dtype not in ("f8", "i8")
+        s.widths.mark(extent, PYTHON)
+    s.widths.narrow |= shape.dtype not in ("f8", "i8")
     return whole(memories[shape.memory], name, shape.dtype, extents, settled=True)
 
 
@@ -78,7 +73,7 @@ def allocated(s: Evaluator, extents: Sequence[Abstract], dtype: str, fill: Abstr
     kind = width_rules.kind_of(dtype)
     first: Value = Const(kind, None) if fill is None else element(s, fill, dtype, node)
     s.state.heap[memory] = (s.build.op("alloc", *map(lane, sizes), first, array=array, dtype=dtype),)
-    widths_of(s).narrow |= dtype not in ("f8", "i8")
+    s.widths.narrow |= dtype not in ("f8", "i8")
     return whole(memory, array, dtype, sizes, settled=s.round == 0)
 
 
@@ -149,9 +144,9 @@ def _apart(s: Evaluator, target: View, value: View | Pending, node: cst.CSTNode)
 def computed(s: Evaluator, value: View | Pending, node: cst.CSTNode) -> View:
     """A new array with these elements."""
     made = allocated(s, value.extents, value.dtype, None, node)
-    order = widths_of(s).models.get(value.array)
+    order = s.widths.models.get(value.array)
     if isinstance(value, Pending) and order is not None:
-        widths_of(s).models[made.array] = order
+        s.widths.models[made.array] = order
     assign(s, made, value, node)
     return made
 
@@ -254,7 +249,7 @@ def remember_order(s: Evaluator, made: View | Pending, operands: Sequence[View |
             if axis is not None and not _is_one(view.extents[axis]):
                 axes[lead + axis] = number
         models.append((view.array, tuple(axes)))
-    widths_of(s).models[made.array] = tuple(models)
+    s.widths.models[made.array] = tuple(models)
 
 
 def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
@@ -267,7 +262,7 @@ def part_at(s: Evaluator, view: View, at: Sequence[Abstract]) -> View:
 def load(s: Evaluator, place: View) -> Abstract:
     """The element that a view without axes is."""
     value = load_bits(s, place)
-    return unsigned.of_bits(widths_of(s), value) if place.dtype == "u8" else value
+    return unsigned.of_bits(s.widths, value) if place.dtype == "u8" else value
 
 
 def load_bits(s: Evaluator, place: View) -> Value:
@@ -275,11 +270,11 @@ def load_bits(s: Evaluator, place: View) -> Value:
     (memory,) = s.state.heap[place.memory]
     kind = width_rules.kind_of(place.dtype)
     value = s.build.op("load", memory, *_position(place), kind=kind, array=place.array, dtype=place.dtype)
-    return widths_of(s).mark(value, frozenset({place.dtype}))
+    return s.widths.mark(value, frozenset({place.dtype}))
 
 
 def put(s: Evaluator, place: View, value: Value) -> None:
-    copies = widths_of(s).copies
+    copies = s.widths.copies
     if copies and (place.memory in copies or place.memory in copies.values()):
         raise s.refuse("flatten/not-yet", "an array is written of which another one may be a view or a copy",
                        why="that of .ravel, .reshape and np.ascontiguousarray depends on how the array lies",
@@ -296,12 +291,12 @@ def _position(place: View) -> list[Value]:
 def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Value:
     """A number as it is put into an array of a dtype."""
     if isinstance(value, Unsigned):
-        if widths_of(s).of(value.bits) != {"u8"} or dtype not in ("u8", "f8"):
+        if s.widths.of(value.bits) != {"u8"} or dtype not in ("u8", "f8"):
             value = unsigned.as_int(s, value)
         elif dtype == "u8":
             return unsigned.exact(s, value)
         else:
-            value = uint64.as_float(s, widths_of(s), value)
+            value = uint64.as_float(s, s.widths, value)
     if numeric_kind(value) is None or isinstance(value, GuardedUnion):
         if isinstance(value, GuardedUnion) and scalars.is_number_union(value):
             return lane(s.split(value, lambda v: element(s, v, dtype, node)))
@@ -311,13 +306,13 @@ def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Val
     if kind is BOOL:
         return lane(s.space.truth(value))
     if kind is FLOAT:
-        if dtype == "f8" or isinstance(value, Value) and widths_of(s).of(value) == {dtype}:
+        if dtype == "f8" or isinstance(value, Value) and s.widths.of(value) == {dtype}:
             return scalars.as_float(s, value)
-        return width_rules.as_float32(s, widths_of(s), value)
+        return width_rules.as_float32(s, s.widths, value)
     if isinstance(value, Static) and not -(2**63) <= value.value <= INT_MAX:
         raise s.fault("OverflowError", "a number leaves int64", node)
     number = scalars.to_kind(s, lane(value), INT)
-    if dtype == "i8" or isinstance(value, Value) and widths_of(s).of(value) == {dtype}:
+    if dtype == "i8" or isinstance(value, Value) and s.widths.of(value) == {dtype}:
         return number
     return s.build.op("fitted", number, dtype=dtype)
 
@@ -429,8 +424,8 @@ def checked(s: Evaluator, position: Abstract, extent: Abstract, node: cst.CSTNod
         return Static(position.value % extent.value)
     if isinstance(position, Static) and not -(2**63) <= position.value <= INT_MAX:
         raise s.raised(IndexError, node)
-    plain = width_rules.python(s, widths_of(s), scalars.to_kind(s, lane(position), INT))
-    return width_rules.python(s, widths_of(s), s.build.op("index", lane(plain), lane(extent)))
+    plain = width_rules.python(s, s.widths, scalars.to_kind(s, lane(position), INT))
+    return width_rules.python(s, s.widths, s.build.op("index", lane(plain), lane(extent)))
 
 
 def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tuple[Abstract, Abstract, Abstract]:
@@ -453,7 +448,7 @@ def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tu
     start = _clamped(s, bounds[0], first, low, high, extent, node)
     stop = _clamped(s, bounds[1], last, low, high, extent, node)
     span = num.binary(s, "sub", stop, start) if forward else num.binary(s, "sub", start, stop)
-    size = Static(abs(step.value)) if isinstance(step, Static) else width_rules.python(s, widths_of(s), step)
+    size = Static(abs(step.value)) if isinstance(step, Static) else width_rules.python(s, s.widths, step)
     if not _is_one(size):
         span = num.binary(s, "floordiv", num.binary(s, "add", span, num.binary(s, "sub", size, Static(1))), size)
     return start, _larger(s, span, Static(0)), size if forward else step

@@ -13,7 +13,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import python_type
 from pyflat.frontend.state.values import DTYPES, Abstract, Static, WithoutAxes
 from pyflat.frontend.state.widths import UNKNOWN
-from pyflat.ir.nodes import FALSE, Param, Value
+from pyflat.ir.nodes import FALSE, Value
 
 
 def classes_of(s: Evaluator, value: Value | WithoutAxes) -> set[type]:
@@ -21,18 +21,18 @@ def classes_of(s: Evaluator, value: Value | WithoutAxes) -> set[type]:
     if isinstance(value, WithoutAxes):
         return {np.ndarray}
     plain = python_type(value.kind)
-    if not s.saw_numpy or not s.may_be_numpy(value):
+    if not s.widths.seen or not s.may_be_numpy(value):
         return {plain}
-    if s.widths is not None:
+    if s.widths.kernel:
         return {plain if dtype is None else np.generic if dtype == "?" else np.dtype(dtype).type
                 for dtype in s.widths.of(value)} | ({plain} if s.widths.of(value) == UNKNOWN else set())
-    if value in s.zero_dimensional:
+    if value in s.widths.without_axes:
         return {np.ndarray}
     found: set[type] = {np.dtype(DTYPES[value.kind]).type}
     if not s.is_numpy(value):
         found.add(plain)
-    if isinstance(value, Param) and value not in s.arguments:  # what paths or iterations have joined
-        if s.zero_dimensional:
+    if s.widths.is_joined(value):
+        if s.widths.without_axes:
             found.add(np.ndarray)
         s.joins_have_no_arrays = True
     return found
@@ -46,17 +46,16 @@ def without_axes(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
         return value
     if s.joins_have_no_arrays:
         raise _unknown(s, "the class", node)
-    if s.widths is None:
+    if not s.widths.kernel:
         value = s.build.op("select", FALSE, value, value)  # one that was given stays what it was
-        s.numpy_values.add(value)
-    s.zero_dimensional.add(value)
+        s.widths.as_numpy(s.build, value, own=True)
+    s.widths.without_axes.add(value)
     return value
 
 
 def may_lack_axes(s: Evaluator, value: Abstract) -> bool:
     """Whether a number may be an array without axes."""
-    return isinstance(value, Value) and s.saw_numpy and (
-        value in s.zero_dimensional or isinstance(value, Param) and value not in s.arguments)
+    return isinstance(value, Value) and s.widths.seen and (value in s.widths.without_axes or s.widths.is_joined(value))
 
 
 def is_instance(s: Evaluator, value: Value | WithoutAxes, classes: Any, node: cst.CSTNode) -> Abstract:

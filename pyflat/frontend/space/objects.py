@@ -59,7 +59,7 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
     written = s.scratch.get(id(value))
     if written is not None:
         return written
-    s.saw_numpy = s.saw_numpy or isinstance(value, np.generic | np.ndarray)
+    s.widths.seen = s.widths.seen or isinstance(value, np.generic | np.ndarray)
     if isinstance(value, deque | array | bytearray | types.MappingProxyType):
         raise s.refuse("flatten/unsupported-expression", f"a captured {type(value).__name__} may change unseen",
                        help="capture a tuple or a list")

@@ -99,7 +99,7 @@ def made(s: Evaluator, text: str, operands: Sequence[Abstract], shape: Callable[
     kind = width_rules.kind_of(dtype) if dtype else numeric_kind(Static(example))
     assert isinstance(kind, Kind)
     made = _call(s, kind, args, ("", dtype or OF_KIND[kind], specs, text))
-    memories.widths_of(s).mark(made, frozenset({dtype}) if dtype else PYTHON)
+    s.widths.mark(made, frozenset({dtype}) if dtype else PYTHON)
     if dtype == "u8":
         heap.suspect_if(s, s.build.op("lt", made, const(0)), "an uint64 above 2**63", node)
     return made
@@ -160,9 +160,9 @@ def _array(s: Evaluator, text: str, example: Any, extents: Shape, given: tuple[l
     dtype = example.dtype.str[1:]
     s.counter += 1
     array, memory = f"array {s.counter}", MemoryRef()
-    sizes = [width_rules.python(s, memories.widths_of(s), extent) for extent in extents]
+    sizes = [width_rules.python(s, s.widths, extent) for extent in extents]
     s.state.heap[memory] = (_call(s, MEMORY, [*map(lane, sizes), *given[0]], (array, dtype, given[1], text)),)
-    memories.widths_of(s).narrow |= dtype not in ("f8", "i8")
+    s.widths.narrow |= dtype not in ("f8", "i8")
     made = memories.whole(memory, array, dtype, sizes, settled=s.round == 0)
     ordered = [view for view in ordering if view.extents]
     if ordered:
@@ -226,7 +226,7 @@ def _append(s: Evaluator, value: Abstract, specs: list[Any], args: list[Value]) 
 def _dtype_of_number(s: Evaluator, value: Abstract) -> str:
     if isinstance(value, Static):
         return value.value.dtype.str[1:] if isinstance(value.value, np.generic) else ""
-    width = memories.widths_of(s).of(lane(value))
+    width = s.widths.of(lane(value))
     if len(width) > 1 or "?" in width:
         raise s.refuse("flatten/mixed-join", "the dtype of this number is not known",
                        help="convert it: float(x), int(x), np.float32(x)")

@@ -53,13 +53,13 @@ METHODS = {opcode: f"__{function.__name__.rstrip('_')}__" for opcode, function i
 def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
     """Evaluate with Python now; an exception becomes the fault that Python would raise on this path."""
     warned: list[str] = []
-    how: Any = "ignore" if s.widths is None else "call"
+    how: Any = "ignore" if not s.widths.kernel else "call"
     try:
         with np.errstate(over=how, divide=how, invalid=how, under="ignore", call=lambda kind, _: warned.append(kind)):
             value = compute()
         if warned:  # NumPy's warning comes with each evaluation
             raise s.fault("Undecided", f"a constant at which NumPy warns: {warned[0]}")
-        s.saw_numpy = s.saw_numpy or isinstance(value, np.generic)
+        s.widths.seen = s.widths.seen or isinstance(value, np.generic)
         if isinstance(value, set | frozenset) and not in_same_order(value):
             s.guards.varies("the order of a set")
         return known_number(s, value)
@@ -71,7 +71,7 @@ def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
 
 def known_number(s: Evaluator, value: Any) -> Abstract:
     """A known value; in a kernel a scalar of NumPy's is a lane, which has a width."""
-    if s.widths is None or not isinstance(value, np.bool_ | np.integer | np.floating):
+    if not s.widths.kernel or not isinstance(value, np.bool_ | np.integer | np.floating):
         return Static(value)
     dtype = value.dtype.str[1:]
     if dtype == "u8":
@@ -177,7 +177,7 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two real numbers, none of which is one of two kinds."""
     if isinstance(a, Static) and isinstance(b, Static):
         return _static_binary(s, opcode, a, b)
-    if s.widths is not None and (found := width_rules.binary(s, s.widths, opcode, a, b)) is not None:
+    if s.widths.kernel and (found := width_rules.binary(s, s.widths, opcode, a, b)) is not None:
         return found
     numpy = s.may_be_numpy(a) or s.may_be_numpy(b)
     certain = numpy and (s.is_numpy(a) or s.is_numpy(b))
@@ -274,7 +274,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         x, y = a.value, b.value
         return const_eval(s, lambda: PYTHON[opcode](x, y))
     a, b = plain_number(a), plain_number(b)
-    if s.widths is not None:
+    if s.widths.kernel:
         if (found := width_rules.compare_by_cases(s, s.widths, opcode, a, b)) is not None:
             return found
         a, b = width_rules.operands_of_comparison(s, s.widths, a, b)
@@ -362,7 +362,7 @@ def _compare_int_bound(s: Evaluator, opcode: str, n: Value, bound: float) -> Abs
 def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
     """`-x`, `+x`, `~x` and abs(x) of a real number."""
     numpy, value = s.may_be_numpy(value), plain_number(value)
-    if s.widths is not None and (found := width_rules.unary(s, s.widths, opcode, value)) is not None:
+    if s.widths.kernel and (found := width_rules.unary(s, s.widths, opcode, value)) is not None:
         return found
     if numpy and numeric_kind(value) is BOOL:
         if opcode == "invert":

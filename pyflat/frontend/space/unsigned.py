@@ -65,7 +65,7 @@ def exact(s: Evaluator, value: Unsigned) -> Value:
 
 def leave(s: Evaluator, where: Value) -> None:
     """Lanes that the original runs: no handler of the function is asked."""
-    if s.widths is not None:
+    if s.widths.kernel:
         heap.suspect_if(s, where, "an int from 2**63 on", s.frame.captured.tree)
         return
     fault = Fault("Undecided", "an int outside of [0, 2**64)")
@@ -97,7 +97,7 @@ def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
 def carried(s: Evaluator, value: Abstract, *, known: bool) -> Value:
     """The bits of an int that a loop carries. A kernel's ints of several dtypes have a width that says how to read
     them."""
-    if s.widths is not None:
+    if s.widths.kernel:
         if isinstance(value, Static) and value.value > INT_MAX:
             raise s.refuse("flatten/mixed-join", "an int of Python's from 2**63 on becomes a NumPy scalar in a loop",
                            help="start with a scalar: np.uint64(...)")
@@ -131,7 +131,7 @@ def as_ints(s: Evaluator, arguments: Arguments) -> Arguments:
 def as_float(s: Evaluator, value: Unsigned) -> Value:
     """float(value), correctly rounded: of half of a large number, whose last bit stays set if it was."""
     bits = exact(s, value)
-    if s.widths is not None:
+    if s.widths.kernel:
         if s.widths.of(value.bits) != {"u8"}:
             return s.widths.mark(s.build.op("to_float", as_int(s, value)), PYTHON)
         return s.widths.mark(s.build.op("u_float", bits), PYTHON)

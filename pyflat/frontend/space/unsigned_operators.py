@@ -37,7 +37,7 @@ def meet(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> bool:
     unsigned = isinstance(a, Unsigned), isinstance(b, Unsigned)
     if any(unsigned):
         return all(isinstance(v, Unsigned) or numeric_kind(v) is not None for v in (a, b))
-    if s.widths is not None:
+    if s.widths.kernel:
         return False
     for known, other in ((a, b), (b, a)):
         if isinstance(known, Static) and type(known.value) is int and known.value > INT_MAX:
@@ -48,7 +48,7 @@ def meet(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> bool:
 
 def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """`a <op> b` of two numbers that `meet`."""
-    if s.widths is not None:
+    if s.widths.kernel:
         return uint64.binary(s, s.widths, opcode, a, b)
     a, b = plain_number(a), plain_number(b)
     if opcode == "truediv" and isinstance(b, Static) and _is_power_of_two(b) and b.value < 2**1023:
@@ -78,7 +78,7 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
 
 
 def unary(s: Evaluator, opcode: str, value: Unsigned) -> Abstract:
-    if s.widths is not None:
+    if s.widths.kernel:
         return uint64.unary(s, s.widths, opcode, value)
     match opcode:
         case "pos" | "abs":
@@ -178,7 +178,7 @@ def _is_power_of_two(value: Abstract) -> bool:
 # --- comparisons
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """The comparison of two numbers that `meet`, exactly."""
-    if s.widths is not None:
+    if s.widths.kernel:
         return uint64.compare(s, s.widths, opcode, a, b)
     if not isinstance(a, Unsigned):
         return compare(s, MIRRORED[opcode], b, a)

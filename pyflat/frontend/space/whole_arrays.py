@@ -97,13 +97,13 @@ def _as_float(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     if numeric_kind(value) is FLOAT:
         return value
     if isinstance(value, Unsigned):
-        return uint64.as_float(s, memories.widths_of(s), value)
+        return uint64.as_float(s, s.widths, value)
     if isinstance(value, Static):
         return Static(float(value.value))
-    width = memories.widths_of(s).of(lane(value))
+    width = s.widths.of(lane(value))
     if len(width) > 1 or "?" in width:
         raise _unknown(s, node)
-    return value if width == PYTHON else width_rules.as_dtype(s, memories.widths_of(s), value, "f8")
+    return value if width == PYTHON else width_rules.as_dtype(s, s.widths, value, "f8")
 
 
 def unary(s: Evaluator, opcode: str, value: View | Pending, node: cst.CSTNode) -> Pending:
@@ -283,7 +283,7 @@ def _dtypes(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[Width, An
                        help="write the loop over the elements")
     if isinstance(value, Static) and isinstance(value.value, np.generic):
         return frozenset({value.value.dtype.str[1:]}), kind
-    return memories.widths_of(s).of(value) if isinstance(value, Value) else PYTHON, kind
+    return s.widths.of(value) if isinstance(value, Value) else PYTHON, kind
 
 
 def _unknown(s: Evaluator, node: cst.CSTNode) -> FlattenError:
@@ -293,4 +293,4 @@ def _unknown(s: Evaluator, node: cst.CSTNode) -> FlattenError:
 
 def _converted(s: Evaluator, value: Abstract, dtype: str) -> Value:
     """A number as the loop takes it, once for all elements: an array without any raises as well."""
-    return width_rules.as_dtype(s, memories.widths_of(s), value, dtype)
+    return width_rules.as_dtype(s, s.widths, value, dtype)

@@ -166,12 +166,11 @@ def _either(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract,
     """Python's arithmetic, which has NumPy's values."""
     if opcode in ("add", "sub", "mul") and FLOAT in (numeric_kind(a), numeric_kind(b)):
         a, b = (_as_numpy_float(s, widths, value) for value in (a, b))
-    known, s.widths = s.widths, None
-    numpy, s.saw_numpy = s.saw_numpy, False
+    known, s.widths = s.widths, Widths()
     try:
         result = s.space.binary(opcode, a, b, s.frame.captured.tree)
     finally:
-        s.widths, s.saw_numpy = known, numpy
+        s.widths = known
     if opcode in ("floordiv", "mod") and isinstance(result, Value):
         _suspect_quotient(s, result)
     return widths.mark(result, frozenset(wide)) if isinstance(result, Value) else result

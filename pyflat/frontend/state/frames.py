@@ -8,7 +8,7 @@ builder and raises ControlLeft, which unwinds to them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +22,7 @@ from pyflat.frontend import remedies
 from pyflat.frontend.state.aliasing import Reached
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
+from pyflat.frontend.state.kinds import alternatives
 from pyflat.frontend.state.merge import Joiner
 from pyflat.frontend.state.object_space import ObjectSpace
 from pyflat.frontend.state.undecided import UndecidedError
@@ -54,9 +55,6 @@ from pyflat.ir.opaque_calls import OpaqueCalls
 MAX_NOTES = 8
 """Calls that a refusal names."""
 
-
-_KEEP_NUMPY = ("add", "sub", "mul", "truediv", "neg", "abs")
-"""Of a NumPy scalar and any number they make a NumPy scalar."""
 
 
 class ControlLeft(Exception):
@@ -184,8 +182,6 @@ class Evaluator:
     rolled: FlattenError | None = None
     stacked = False
     """A recursion runs as a loop over a stack."""
-    widths: Widths | None = None
-    """The dtypes of NumPy's scalars, in a kernel."""
     grows = True
     """Lists may grow in loops that stay loops, to a bounded number of items."""
     none = True
@@ -200,7 +196,6 @@ class Evaluator:
 
     joins_have_no_arrays = False
     """The class of a joined number was asked for, while no array without axes was known."""
-
     def __init__(self, *, loops: str, max_unroll: int, max_ops: int, long: int, floats: FloatFormat = F8,
                  reuse: bool = True):
         self.floats = floats
@@ -224,9 +219,7 @@ class Evaluator:
         self.unwritten: dict[Span, str] = {}
         """Writes to captured objects that the twin leaves out: where, and to what."""
         self.opaque = OpaqueCalls()
-        self.numpy_values: set[Value] = set()
-        self.python_values: set[Value] = set()
-        self.arguments: set[Value] = set()
+        self.widths = Widths()
         self.constants: dict[int, str] = {}
         """Identities of the values of arguments that have no lanes and are no numbers -> their parameters."""
         self.parameter = self.binding = ""
@@ -237,10 +230,6 @@ class Evaluator:
         self.combined: dict[Value, tuple[bool, tuple[Value, ...]]] = {}
         """What a short circuit has joined: (is `and`, its parts)."""
         self.effects = Effects()
-        self.zero_dimensional: set[Value] = set()
-        """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
-        self.saw_numpy = False
-        """A NumPy scalar may be among the values: its operators give inf where Python's raise."""
         self.two_readings: dict[Span, str] = {}
         """Reductions of one number: where, and by which function."""
         self.saw_turned = self.replayed_handlers = False
@@ -273,74 +262,36 @@ class Evaluator:
 
     def mark_numpy(self, value: Abstract, given: Sequence[Abstract] = ()) -> Abstract:
         """A NumPy function has made this value; one of `given`, which it returns as it is, stays what it was."""
-        if isinstance(value, Value):
-            if self.widths is not None:
-                own = all(value is not each for each in given)
-                if own or self.widths.of(value) <= {None, OF_KIND[value.kind]}:
-                    return self.widths.as_numpy(self.build, value)
-                if self.widths.of(value) & {None, "?"}:
-                    raise self.refuse("flatten/mixed-join", "the dtype of this number is not known",
-                                      help="convert it: np.float64(x), np.float32(x)")
-                return value
-            if value not in self.numpy_values and any(value is each for each in given):
-                value = self.build.op("select", FALSE, value, value)
-            self.numpy_values.add(value)
+        if not isinstance(value, Value):
+            return value
+        own = all(value is not each for each in given)
+        if own or self.widths.of(value) <= {None, OF_KIND[value.kind]}:
+            return self.widths.as_numpy(self.build, value, own=own)
+        if self.widths.of(value) & {None, "?"}:
+            raise self.refuse("flatten/mixed-join", "the dtype of this number is not known",
+                              help="convert it: np.float64(x), np.float32(x)")
         return value
 
     def mark_python(self, value: Abstract, given: Sequence[Abstract]) -> Abstract:
         """float(), int() or a function of `math` has made this value: a Python number, also of a NumPy scalar."""
-        if not isinstance(value, Value) or isinstance(value, Const) or not self.saw_numpy:
+        if not isinstance(value, Value) or isinstance(value, Const) or not self.widths.seen:
             return value
         if any(value is each for each in given):
             if not self.may_be_numpy(value):
                 return value
             value = self.build.op("select", FALSE, value, value)
-        self.python_values.add(value)
-        if self.widths is not None:
-            self.widths.known[value] = PYTHON
-        return value
+        return self.widths.mark(value, PYTHON)
 
     def is_numpy(self, value: Abstract) -> bool:
         """The value certainly is a NumPy scalar, which has methods of its own."""
         if not isinstance(value, Value):
             return isinstance(value, Static) and isinstance(value.value, np.generic)
-        if self.widths is not None:
-            return not self.widths.of(value) & {None, "?"}
-        return self.saw_numpy and any(each in self.numpy_values for each in self._made_of(value, _KEEP_NUMPY))
-
-    def _made_of(self, value: Abstract, opcodes: Container[str] | None = None) -> Iterator[Abstract]:
-        """The value and what it is made of, by these operations (None: by any), as far as it is not Python's own."""
-        waiting, seen = [value], set[Abstract]()
-        while waiting:
-            each = waiting.pop()
-            if each in seen or each in self.python_values:
-                continue
-            seen.add(each)
-            yield each
-            if isinstance(each, Op) and (opcodes is None or each.opcode in opcodes):
-                waiting += each.args
-
-    def joined(self, param: Param, values: Sequence[Value]) -> None:
-        """`param` is one of these: NumPy's, or Python's, where all of them are. (A constant does not tell.)"""
-        if self.widths is not None:
-            self.widths.join(param, values)
-        elif self.saw_numpy and values and all(map(self.is_numpy, values)):
-            self.numpy_values.add(param)
-        elif self.saw_numpy and not any(isinstance(v, Const) or self.may_be_numpy(v) for v in values):
-            self.python_values.add(param)
+        return not self.widths.of(value) & {None, "?"}
 
     def may_be_numpy(self, value: Abstract) -> bool:
         """The value may be a NumPy scalar, whose rounding, truth arithmetic and powers are not Python's."""
-        if isinstance(value, Static):
-            return isinstance(value.value, np.generic)
-        if not self.saw_numpy:
-            return False
-        if isinstance(value, Value) and self.widths is not None:
-            return self.widths.of(value) != PYTHON
-        if isinstance(value, GuardedUnion):
-            return self.may_be_numpy(value.then) or self.may_be_numpy(value.orelse)
-        return any(each in self.numpy_values or isinstance(each, Param) and each not in self.arguments
-                   for each in self._made_of(value))
+        return any(isinstance(each.value, np.generic) if isinstance(each, Static)
+                   else isinstance(each, Value) and self.widths.of(each) != PYTHON for each in alternatives(value))
 
     # --- places
     @property
@@ -393,8 +344,8 @@ class Evaluator:
         if not help and code == "flatten/lane-to-object":
             own = self.state.locals.items() if len(self.frames) == 1 else ()
             help = remedies.make_known(node, {name for name, value in own
-                                              if isinstance(value, Param) and value in self.arguments})
-        if self.widths is not None:
+                                              if isinstance(value, Param) and value in self.widths.arguments})
+        if self.widths.kernel:
             message, why, help = remedies.in_kernel(code, message, why, help)
         help = remedies.in_library([(frame.captured, frame.call_span) for frame in self.frames]) or help
         return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes,
@@ -531,7 +482,7 @@ class Evaluator:
 
     def _close(self, edges: list[IncomingEdge], before: State, node: Callable[[list[Any]], If | Region], name: str
                ) -> Abstract:
-        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen, self.widths, self.joined)
+        joiner = Joiner(edges, self.span(), self.outer_states, self.frozen, self.widths)
         if not joiner.edges:
             self.state = before
             self.build.node(node([]))

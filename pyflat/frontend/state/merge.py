@@ -78,13 +78,10 @@ class Joiner:
     """Builds the joined state of `edges`; `results` are the node's results in operand order."""
 
     def __init__(self, edges: Sequence[IncomingEdge], span: Span | None, outer: Callable[[], Sequence[State]] = tuple,
-                 frozen: Container[Abstract] = (), widths: Widths | None = None,
-                 note: Callable[[Param, Sequence[Value]], None] = lambda param, values: None):
-        """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean; `note` is
-        told which numbers a parameter is one of."""
-        self.note = note
+                 frozen: Container[Abstract] = (), widths: Widths | None = None):
+        """`outer` gives the states of the calling frames; `frozen`: objects that more than one name may mean."""
         self.edges = [e for e in edges if not e.dead]
-        self.widths = widths
+        self.widths = widths or Widths()
         self.outer = outer
         self.frozen = frozen
         self.made: dict[Ref, Contents] = {}
@@ -202,7 +199,7 @@ class Joiner:
         for edge in self.dead:
             edge.end.values.append(undefined(kind))
         self.results.append(param)
-        self.note(param, [value for value in values if value is not None])
+        self.widths.join(param, [value for value in values if value is not None])
         return param
 
     def join(self, values: Sequence[Abstract | None], name: str = "") -> Abstract:
@@ -217,7 +214,7 @@ class Joiner:
         if lost is not None:
             return lost
         beyond = [v for v in present if is_beyond(v)]
-        scalars = self.widths is None or all(isinstance(v, Unsigned) for v in beyond)
+        scalars = not self.widths.kernel or all(isinstance(v, Unsigned) for v in beyond)
         if beyond and scalars and all(as_unsigned(v) is not None for v in present):
             return self._unsigned([as_unsigned(v) for v in values], name)
         kinds = {None if is_too_large(v) else numeric_kind(v) for v in present}

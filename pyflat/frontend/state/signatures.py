@@ -33,7 +33,8 @@ from pyflat.frontend.state.values import (
     StoreRef,
     Text,
 )
-from pyflat.ir.nodes import FALSE, TRUE, Const, Param, Value
+from pyflat.frontend.state.widths import Width
+from pyflat.ir.nodes import FALSE, TRUE, Const, Value
 
 _BY_VALUE = frozenset({bool, int, float, complex, str, bytes, type(None), np.bool_, np.int64, np.float64})
 
@@ -112,13 +113,12 @@ def static_key(value: Any) -> Hashable:
 def lane_key(s: Evaluator, value: Value) -> Hashable:
     """What the evaluator may ask about a lane without looking at how it is computed."""
     known = (value.key, value is TRUE or value is FALSE) if isinstance(value, Const) else None
-    joined = s.saw_numpy and isinstance(value, Param) and value not in s.arguments
-    return value.kind, known, joined, marks(s, value), s.may_be_numpy(value)
+    return value.kind, known, s.widths.seen and s.widths.is_joined(value), marks(s, value), s.widths.of(value)
 
 
-def marks(s: Evaluator, value: Value) -> tuple[bool, bool, bool]:
+def marks(s: Evaluator, value: Value) -> tuple[Width | None, bool]:
     """What NumPy or Python has made of the value."""
-    return value in s.numpy_values, value in s.python_values, value in s.zero_dimensional
+    return s.widths.known.get(value), value in s.widths.without_axes
 
 
 def object_key(s: Evaluator, ref: Ref) -> Hashable:
@@ -129,11 +129,13 @@ def object_key(s: Evaluator, ref: Ref) -> Hashable:
     return type(ref), frozen, ref.cls if isinstance(ref, ObjRef) else None
 
 
-def mark(s: Evaluator, value: Value, found: tuple[bool, bool, bool]) -> None:
+def mark(s: Evaluator, value: Value, found: tuple[Width | None, bool]) -> None:
     """Remember what `marks` has said of another value."""
-    for known, which in zip(found, (s.numpy_values, s.python_values, s.zero_dimensional), strict=True):
-        if known:
-            which.add(value)
+    width, without_axes = found
+    if width is not None:
+        s.widths.mark(value, width)
+    if without_axes:
+        s.widths.without_axes.add(value)
 
 
 def is_by_value(value: Any) -> bool:

@@ -253,7 +253,7 @@ def _replaced(s: Evaluator, function: types.FunctionType, replacement: types.Fun
         if name in splines.DERIVATIVES and not (isinstance(value, Static) and value.value == 0):
             raise s.refuse("flatten/unknown-call", f"the derivative of a spline ({name}= of {function.__name__})", node,
                            help="flatten the spline itself, or compute the derivative outside and pass it")
-    s.saw_numpy = True
+    s.widths.seen = True
     return s.mark_numpy(inline(s, replacement, arguments, node))
 
 

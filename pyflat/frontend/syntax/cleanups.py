@@ -109,9 +109,9 @@ def _check(s: Evaluator, op: Op) -> None:
     if not rule:
         return
     whole = not isinstance(rule, str) or rule in WHOLE
-    if (s.saw_numpy or not whole) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
+    if (s.widths.seen or not whole) and any(issubclass(c, scope.catches) for scope in s.tries for c in _FAULTS):
         s.replayed_handlers = True
-    if s.saw_numpy:
+    if s.widths.seen:
         return
     for cls, condition_of in _edges(rule):
         if any(issubclass(cls, scope.catches) for scope in s.tries):

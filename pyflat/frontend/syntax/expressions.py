@@ -64,7 +64,7 @@ def operand(s: Evaluator, node: cst.BaseExpression, then: cst.CSTNode | None = N
     """`evaluate` where an expression of whole arrays may be left for its user to compute, and `then`, which is
     evaluated before that, writes to no array."""
     rule = _RULES.get(type(node))
-    if s.widths is None or rule is None or then is not None and _may_write(then):
+    if not s.widths.kernel or rule is None or then is not None and _may_write(then):
         return evaluate(s, node)
     with s.at(node):
         return rule(s, node)
@@ -265,7 +265,7 @@ _SIGNS = {cst.Minus: "neg", cst.Plus: "pos"}
 def _binary(s: Evaluator, node: cst.BinaryOperation) -> Abstract:
     left, opcode = operand(s, node.left, node.right), BINARY[type(node.operator)]
     right = operand(s, node.right)
-    if s.widths is not None and (isinstance(left, View | Pending) or isinstance(right, View | Pending)):
+    if s.widths.kernel and (isinstance(left, View | Pending) or isinstance(right, View | Pending)):
         made: Abstract = whole_arrays.binary(s, opcode, left, right, node)
         return made
     return s.space.binary(opcode, left, right, node)
@@ -275,7 +275,7 @@ def _unary(s: Evaluator, node: cst.UnaryOperation) -> Abstract:
     if isinstance(node.operator, cst.Not):
         return scalars.negate(s, evaluate(s, node.expression))
     value, opcode = operand(s, node.expression), _SIGNS.get(type(node.operator), "invert")
-    if s.widths is not None and isinstance(value, View | Pending):
+    if s.widths.kernel and isinstance(value, View | Pending):
         return whole_arrays.unary(s, opcode, value, node)
     return s.space.unary(opcode, value, node)
 
@@ -368,7 +368,7 @@ def _comparison(s: Evaluator, node: cst.Comparison) -> Abstract:
     if len(node.comparisons) == 1 and type(first.operator) in _COMPARE:
         left = operand(s, node.left, first.comparator)
         right = operand(s, first.comparator)
-        if s.widths is not None and (isinstance(left, View | Pending) or isinstance(right, View | Pending)):
+        if s.widths.kernel and (isinstance(left, View | Pending) or isinstance(right, View | Pending)):
             return whole_arrays.compare(s, _COMPARE[type(first.operator)], left, right, node)
         return compare(s, first.operator, left, right, node)
     return _chain(s, node, evaluate(s, node.left), 0)
@@ -444,7 +444,7 @@ def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
     if width is not None and isinstance(bounds[2], Static) and bounds[2].value in (None, 1):
         assert isinstance(bounds[0], Value)
         return Slice(slice(None), bounds[0], width)
-    if s.widths is not None and not all(isinstance(bound, Static) for bound in bounds):
+    if s.widths.kernel and not all(isinstance(bound, Static) for bound in bounds):
         return Slice(slice(None), bounds=tuple(bounds))
     for bound in bounds:
         if not isinstance(bound, Static):

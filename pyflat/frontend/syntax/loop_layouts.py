@@ -140,7 +140,7 @@ class LoopLayouts(Layouts):
     def form(self, value: Abstract, state: State) -> Any:
         value = opened(value)
         if is_beyond(value) and (bits := as_unsigned(value)) is not None:
-            return Bits(bits.outside is FALSE, PYTHON if self.s.widths is None else self.s.widths.of(bits.bits))
+            return Bits(bits.outside is FALSE, self.s.widths.of(bits.bits) if self.s.widths.kernel else PYTHON)
         if numeric_kind(value) is not None and not is_too_large(value):
             return self.number(value)
         if arrays.is_array(value) and (kind := arrays.kind_of(value)) is not None:
@@ -173,7 +173,7 @@ class LoopLayouts(Layouts):
 
     def number(self, value: Abstract) -> Number:
         number, widths = lane(value), self.s.widths
-        return Number(number.kind, PYTHON if widths is None or number.kind is MEMORY else widths.of(number))
+        return Number(number.kind, widths.of(number) if widths.kernel and number.kind is not MEMORY else PYTHON)
 
     def parts(self, value: Abstract, form: Any, state: State) -> Sequence[Abstract]:
         match value:
@@ -322,7 +322,7 @@ class Parameters(Builder):
     def number(self, kind: Kind, name: str, width: Width = PYTHON) -> Param:
         param = Param(kind, name)
         self.numbers.append(param)
-        if self.s.widths is not None and kind is not MEMORY:
+        if self.s.widths.kernel and kind is not MEMORY:
             self.s.widths.mark(param, width)
         return param
 
@@ -347,7 +347,7 @@ class Parameters(Builder):
         loop."""
         store = StoreRef(form.kind)
         made = [self.number(form.kind, name, frozenset({OF_KIND[form.kind]})) for _ in layout.parts]
-        self.owned[store] = tuple(made if self.s.widths is not None else map(self.s.mark_numpy, made))
+        self.owned[store] = tuple(made if self.s.widths.kernel else map(self.s.mark_numpy, made))
         if form.frozen:
             self.s.frozen.add(store)
         return Array(store, np.arange(len(made)).reshape(form.extent))

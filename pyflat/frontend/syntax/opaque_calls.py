@@ -52,7 +52,7 @@ def keep(s: Evaluator, entry: Call, function: Any, arguments: Arguments, node: c
         if isinstance(shape, Record):
             s.opaque.records[part_of(shape)] = shape
     if isinstance(getattr(function, "__module__", None), str) and function.__module__.startswith("numpy"):
-        s.saw_numpy = True
+        s.widths.seen = True
     result = Leaf(_joined(operands)) if entry.result == "join" else result_shape(entry.result)
     kind = PACK if isinstance(result, Record) else result.kind if isinstance(result, Leaf) else VOID
     attrs = {"args": tuple(map(part_of, shapes)), "barrier": entry.barrier, "effect": not entry.pure,

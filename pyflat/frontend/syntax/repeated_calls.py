@@ -40,10 +40,11 @@ from pyflat.frontend.state.values import (
     StoreRef,
     Text,
 )
+from pyflat.frontend.state.widths import Width
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.nodes import Block, Const, Item, Label, Op, Origin, Param, Value
 
-Marks = tuple[bool, bool, bool]
+Marks = tuple[Width | None, bool]
 Piece = list[Op] | Item
 _HIDDEN = re.compile(r"(range|fold) (\d+)")
 _KNOWN = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
@@ -117,7 +118,7 @@ def _call(s: Evaluator, frame: Frame) -> RepeatedCall | None:
 
 def _situation(s: Evaluator) -> tuple[Hashable, ...]:
     nest = None if s.nest is None else s.nest.fresh
-    return s.saw_numpy, s.saw_turned, s.effects.catching, s.in_cache > 0, s.unrolled, nest
+    return s.widths.seen, s.saw_turned, s.effects.catching, s.in_cache > 0, s.unrolled, nest
 
 
 def _recurs(s: Evaluator, called: slice) -> bool:
@@ -341,7 +342,7 @@ class _Copy(Copier, Translation):
 
     def _mark(self, old: Value, new: Value) -> None:
         s = self.s
-        if s.saw_numpy:
+        if s.widths.seen:
             signatures.mark(s, new, signatures.marks(s, old))
         if old in s.combined:
             is_and, parts = s.combined[old]

@@ -305,7 +305,7 @@ def _remember_first(s: Evaluator, inits: dict[Param, Value], params: dict[Place,
     out to carry something else."""
     widths = s.widths
     counter = next((param for name in extra if isinstance(param := params.get(name), Param)), None)
-    if widths is None or counter is None:
+    if counter is None:
         return
     for param, init in inits.items():
         found = widths.of(param)
@@ -316,7 +316,7 @@ def _remember_first(s: Evaluator, inits: dict[Param, Value], params: dict[Place,
 def _check_first(s: Evaluator, param: Param, carried: Value) -> None:
     """What was assumed holds for what a way back carries."""
     widths = s.widths
-    if widths is None or param not in widths.cases or widths.of(carried) == widths.cases[param].numpy:
+    if param not in widths.cases or widths.of(carried) == widths.cases[param].numpy:
         return
     del widths.cases[param]
 
@@ -325,7 +325,7 @@ def _remember_last(s: Evaluator, results: Sequence[Param], edges: Sequence[Incom
     """What a loop leaves behind is Python's where it makes no trip: what its head passes on, which is the first exit,
     beside numbers of NumPy's alone."""
     widths = s.widths
-    if widths is None or bounds.live is not None:
+    if bounds.live is not None:
         return
     ends = lane(bounds.start), lane(bounds.stop)
     for k, result in enumerate(results):
@@ -347,7 +347,7 @@ def _close_loop(s: Evaluator, node: Any, scope: LoopScope, kinds: dict[Place, La
             _check_first(s, param, carried)
         if isinstance(edge.end, Yield) and edge.block is not items[-1]:
             edge.block.end = Exit(scope.again.label, operands)
-    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths, s.joined)
+    joiner = Joiner(scope.leave.edges, s.span(node), s.outer_states, s.frozen, s.widths)
     before = entry.copy()
     loop = Loop(scope.leave.label, scope.again.label, [p for p, _ in pairs], [v for _, v in pairs], items)
     if not joiner.edges:

@@ -245,7 +245,7 @@ def _return(s: Evaluator, node: cst.Return) -> None:
             stacked_calls.give(s, s.frame, s.frame.recursion, value, node)
         recursive_calls.go_around(s, s.frame, s.frame.recursion, node.value)
     value = Static(None) if node.value is None else s.space.evaluate(node.value)
-    if s.widths is not None and len(s.frames) == 1:
+    if s.widths.kernel and len(s.frames) == 1:
         value = routines.returned(s, value, node)
     cleanups.before_jump(s)
     calls.drop_locals(s)
