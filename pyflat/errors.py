@@ -63,13 +63,13 @@ _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")
 _code("flatten/unsupported-statement", "this statement cannot be done for each element",
-      "a twin computes one value per lane and has no other effects",
+      "a twin computes one value for each element and has no other effects",
       "move the statement out of the flattened function")
 _code("flatten/unsupported-expression", "this expression cannot be flattened",
-      "the twin is made of arithmetic, comparisons and selects",
-      "rewrite the expression with numbers, tuples and supported functions")
+      "a twin computes with numbers: it is made of arithmetic, comparisons and selects",
+      "rewrite it with numbers, tuples and supported functions; in a kernel, as a loop over the elements of the array")
 _code("flatten/while-unbounded", "the number of iterations is not known while flattening",
-      "straight-line code needs the trip count; here it depends on lane values",
+      "straight-line code needs the trip count; here it depends on the data",
       "leave out loops=\"unroll\", or use `for _ in range(LIMIT)` with a constant limit and `break` when done")
 _code("flatten/loop-too-long", "unrolling exceeds the limit",
       "every iteration becomes straight-line code",
@@ -81,8 +81,8 @@ _code("flatten/too-large", "the twin would have too many operations",
       "each inlined call and each iteration adds its operations; notes name the loops and helpers that most are of",
       "pass loops=\"masked\", shorten the loop, or flatten the inner function on its own")
 _code("flatten/recursion", "the function calls itself without a static end",
-      "a call is evaluated in place; a recursion whose end depends on lanes never ends in place",
-      "write the recursion as a loop; its trips may differ from lane to lane")
+      "a call is evaluated in place; a recursion whose end depends on the data never ends in place",
+      "write the recursion as a loop; its trips may depend on the data")
 _code("flatten/unknown-call", "this call cannot be inlined",
       "it is neither a Python function whose text can be read nor one of the functions that pyflat knows",
       "replace it by arithmetic or a supported function, or pass its result as an argument")
@@ -95,23 +95,23 @@ _code("flatten/fold-residual", "an operation is left that folding should have ta
 _code("flatten/unbound-name", "the name is not defined",
       "it is neither a local, nor captured, nor a builtin",
       "define the name before the function is flattened")
-_code("flatten/lane-to-object", "a lane value is used where a plain Python object is needed",
-      "the value differs from lane to lane, the operation needs one value now",
+_code("flatten/lane-to-object", "a computed value is used where a plain Python object is needed",
+      "the value depends on the data, and the operation needs one that is known while flattening",
       "choose between known values (`a if n == 1 else b`), or make the parameter static where it is one value for the "
       "whole call")
-_code("flatten/mixed-join", "two paths give values that cannot be held by one lane",
+_code("flatten/mixed-join", "two paths give values that one variable of the twin cannot hold",
       "arrays of two shapes or dtypes, iterators, and what gets deeper in each turn of a loop have no common form",
       "give arrays one shape and dtype on all paths, and look other objects up by a number")
-_code("flatten/list-mutation", "a list or dict changes in a way that differs from lane to lane",
-      "a list may get other lengths in other lanes, but not here; a dict must have the same keys on all paths",
+_code("flatten/list-mutation", "a list or dict changes in a way that depends on the data",
+      "the length of a list may depend on the data, but not here; a dict must have the same keys on all paths",
       "use a fixed-size list and assign to its items")
 _code("flatten/effect", "an effect in the flattened path",
-      "I/O, writes to captured objects, globals and attributes cannot happen per lane",
+      "I/O, writes to captured objects, globals and attributes cannot happen once for each element",
       "return the value instead of writing it")
-_code("flatten/result-kind", "the result cannot be held by lanes",
-      "lanes hold numbers, strings, None and objects that the function names, and tuples, lists, dicts, namedtuples "
-      "and dataclasses of them",
-      "return numbers, strings, or a tuple or list of these")
+_code("flatten/result-kind", "an array cannot hold such a result",
+      "results are numbers, strings, None and objects that the function names, tuples, lists, dicts, namedtuples and "
+      "dataclasses of them, and arrays",
+      "return numbers of one kind (0.0 beside floats), strings, or a tuple or list of these")
 _code("flatten/argument-kind", "an argument cannot be a lane",
       "lanes hold bool, int and float",
       "make the argument static, or pass an array of numbers")
@@ -125,7 +125,7 @@ _code("flatten/not-yet", "this is not built yet",
       "the construct or option is planned, and is refused until it is exact",
       "see the help line of the message")
 _code("flatten/generator", "generators and coroutines cannot be flattened",
-      "a twin computes and returns one value per lane, without stops in between",
+      "a twin computes and returns one value for each element, without stops in between",
       "return a tuple instead of yielding, pass what would be awaited as an argument")
 _code("flatten/target-operation", "the target has no such operation or constant",
       "the language of the target has fewer functions than Python, or other numbers",

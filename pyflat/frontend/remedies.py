@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 import libcst as cst
 
-from pyflat.errors import CODES, PACKAGE, Span
+from pyflat.errors import PACKAGE, Span
 from pyflat.frontend.capture import Captured
 
-ONE_NUMBER = ("a lane is one element of an array argument, so that this is one number; the elements of a lane can be "
-              "passed as a tuple of arrays, f((xs, ys)); arrays= names parameters that are whole arrays")
+ONE_NUMBER = ("this is one number, one element of an array argument; several are passed as a tuple of arrays, "
+              "f((xs, ys)), and arrays= names parameters that are whole arrays")
 _LIBRARIES = tuple({path + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")})
 
 
@@ -33,36 +33,6 @@ def in_library(calls: Sequence[tuple[Captured, Span | None]]) -> str:
     entered, span = next(call for call in calls if is_library(call[0].file))
     place = f" at {span}" if span else ""
     return f"this is code of a library; replace your call of {entered.name}{place}, or pass its result as an argument"
-
-
-_KERNEL_WORDS = (
-    ("a lane f8", "a float"), ("a lane i8", "an int"), ("a lane b", "a bool"), ("a complex lane", "a complex number"),
-    ("a lane number", "a number"), ("from lane to lane", "from call to call"), ("made from lanes", "made from numbers"),
-    ("depend on lanes", "differ from call to call"), ("in all lanes", "in all iterations"),
-    ("in one lane", "in one iteration"), ("per lane", "in an iteration"), ("lanes", "numbers"), ("lane", "number"))
-_ELEMENTS = "a kernel computes with numbers: elements of arrays, in loops over indices"
-_WRITE_THE_LOOP = "write the loop over the elements, with numbers and the functions of math"
-_IN_KERNELS = {
-    "flatten/unsupported-expression": (_ELEMENTS, _WRITE_THE_LOOP),
-    "flatten/unknown-call": ("only what is computed with numbers can run in a kernel",
-                             "call it before or after the kernel, and pass or return arrays"),
-    "flatten/lane-to-object": ("it has to be known while flattening, and differs from call to call",
-                               'a parameter in static= is known: static="n"'),
-    "flatten/result-kind": ("a kernel returns numbers, arrays, strings, None, and tuples, lists and dicts of them",
-                            "return numbers of one kind (0.0 beside floats), and put others into an array"),
-}
-
-
-def in_kernel(code: str, message: str, why: str, help: str) -> tuple[str, str, str]:
-    """A refusal inside a kernel over arrays, where there are arrays and iterations, and no lanes."""
-    general = _IN_KERNELS.get(code, (CODES[code].why, CODES[code].help))
-    why, help = why or general[0], general[1] if help in ("", ONE_NUMBER) else help
-    found = []
-    for text in (message, why, help):
-        for lanes, numbers in _KERNEL_WORDS:
-            text = text.replace(lanes, numbers)
-        found.append(text)
-    return found[0], found[1], found[2]
 
 
 def names_in(node: cst.CSTNode) -> Iterator[str]:

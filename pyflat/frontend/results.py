@@ -145,7 +145,7 @@ def parts_of(value: Abstract, state: State) -> _Parts | None:
 
 
 def _other_keys() -> FlattenError:
-    return refuse("flatten/result-kind", "the function returns a dict whose keys differ from lane to lane",
+    return refuse("flatten/result-kind", "the function returns a dict whose keys depend on the data",
                   help="give every key a value before the condition, such as math.nan, or return list(d.items()), "
                   "sorted(d) or numbers that are made of it")
 
@@ -158,10 +158,10 @@ def _contents(state: State, ref: Ref) -> Contents:
     if isinstance(ref, DictRef):
         raise _other_keys()
     if isinstance(ref, ObjRef):
-        message = f"the function returns a {ref.cls.__name__} whose attributes differ from lane to lane"
+        message = f"the function returns a {ref.cls.__name__} whose attributes depend on the data"
         raise refuse("flatten/result-kind", message,
                      help="give every attribute a value before the condition, such as math.nan")
-    raise refuse("flatten/result-kind", "the function returns a list whose items differ in shape from lane to lane",
+    raise refuse("flatten/result-kind", "the function returns a list the shape of whose items depends on the data",
                  help="return the same number of items, of the same kind, on all paths")
 
 
@@ -222,7 +222,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
         return result_texts.shape(present)
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
     if ragged:
-        raise s.refuse("flatten/result-kind", "the function returns a list whose length differs from lane to lane, and "
+        raise s.refuse("flatten/result-kind", "the function returns a list whose length depends on the data, and "
                        "something else", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
@@ -304,7 +304,7 @@ def _ragged(s: Evaluator, lists: Sequence[tuple[Sequence[Abstract], State]]) -> 
     longest = max(len(places) for places, _ in lists)
     if longest > MAX_PLACES:
         raise s.refuse("flatten/result-kind", f"the function returns a list of up to {longest} items, whose length "
-                       "differs from lane to lane", help="return numbers that are made of it")
+                       "depends on the data", help="return numbers that are made of it")
     columns = [[(places[k], state) for places, state in lists if k < len(places)] for k in range(longest)]
     some = [[(item, state) for value, state in column for item in alternatives(value) if item is not UNBOUND]
             for column in columns]

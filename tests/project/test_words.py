@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -44,6 +45,27 @@ def test_the_words_are_looked_for():
     assert len(TEXTS) > 300
     line = "nobody knows dear parts of the Magnified kept call, foreign to `numba_queues`"
     assert sum(re.search(word, line) is not None for word in WORDS) == 6
+
+
+# --- refusals are worded once, for twins over lanes and for kernels
+LANES_ONLY = ("results.py",)  # what a twin over lanes returns; kernels have `kernels/results.py`
+
+
+def said(path: Path) -> list[str]:
+    """The texts of a module's refusals."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    refusals = [call for call in calls if ast.unparse(call.func).split(".")[-1] in ("refuse", "doubt", "describe")]
+    return [text.value for call in refusals for argument in [*call.args, *(each.value for each in call.keywords)]
+            for text in ast.walk(argument) if isinstance(text, ast.Constant) and isinstance(text.value, str)
+            and not text.value.startswith("flatten/")]
+
+
+def test_refusals_of_what_kernels_have_as_well_do_not_speak_of_lanes():
+    modules = [path for path in (ROOT / "pyflat" / "frontend").rglob("*.py")
+               if path.relative_to(ROOT / "pyflat" / "frontend").as_posix() not in LANES_ONLY]
+    texts = {f"{path.name}: {text}" for path in modules for text in said(path)}
+    assert len(texts) > 400
+    assert not [text for text in texts if re.search(r"\blanes?\b", text)]
 
 
 # --- words that pages explain

@@ -79,7 +79,7 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if (whole := number_texts.read_int(s, value)) is not None and base == 10:
         return whole
     if base != 10 or len(arguments.positional) != 1:
-        raise s.refuse("flatten/lane-to-object", "int() of a lane takes one argument", node,
+        raise s.refuse("flatten/lane-to-object", "int() of a number takes one argument", node,
                        why="a base is for strings", help="leave the second argument out")
     return to_whole("to_int")(s, arguments, node)
 
@@ -125,7 +125,7 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if number.kind is FLOAT:
         return s.build.op("round_digits", number, scalars.to_kind(s, lane(digits), INT))
     if not isinstance(digits, Static):
-        raise s.refuse("flatten/not-yet", "round() of an int to digits that differ from lane to lane", node,
+        raise s.refuse("flatten/not-yet", "round() of an int to digits that depend on the data", node,
                        help="write a table of the powers of ten")
     whole = scalars.to_kind(s, number, INT)
     if digits.value >= 0:
@@ -205,7 +205,7 @@ def pow_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
             raise s.fault("TypeError", "pow() with a modulus takes ints", node)
         if isinstance(modulus[0], Static) and abs(modulus[0].value) > INT_MAX:
             raise s.refuse("flatten/int-too-large", "pow() with a modulus of more than 63 bits", node,
-                           why="a remainder has as many bits as the modulus, and lanes are ints of 64 bits",
+                           why="a remainder has as many bits as the modulus, and ints here have 64 bits",
                            help="use a modulus from -(2**63 - 1) to 2**63 - 1")
         fn = stdlib.power_of_ints if s.floats is F8 else stdlib.power_of_ints_narrow
         return inlined_for_ints(fn)(s, arguments, node)

@@ -73,14 +73,14 @@ def _whole(s: Evaluator, start: Abstract, node: cst.CSTNode) -> Abstract:
 def zip_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     strict = arguments.named.get("strict", Static(False))
     if not isinstance(strict, Static):
-        raise s.refuse("flatten/lane-to-object", "whether zip() is strict differs from lane to lane", node)
+        raise s.refuse("flatten/lane-to-object", "whether zip() is strict depends on the data", node)
     if arguments.named.keys() - {"strict"}:
         raise s.refuse("flatten/bad-call", "these options of zip", node)
 
     sources = [growing.as_range(s, value, node) for value in arguments.positional]
     if any(isinstance(v, Ranges) for v in sources):
         if strict.value:
-            raise s.refuse("flatten/not-yet", "zip(strict=True) of a range whose bounds depend on lanes", node)
+            raise s.refuse("flatten/not-yet", "zip(strict=True) of a range whose bounds depend on the data", node)
         return _zipped(s, sources, node)
 
     def items() -> Iterator[Abstract]:
@@ -194,7 +194,8 @@ def _numbered(s: Evaluator, source: Ranges, first: Abstract, node: cst.CSTNode) 
 
 def _backwards(s: Evaluator, source: Ranges, node: cst.CSTNode) -> Ranges:
     if abs(source.step) != 1:
-        raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds are lanes", node)
+        raise s.refuse("flatten/iterable-not-static", "reversed() of a range with a step whose bounds "
+                       "depend on the data", node)
     ends = [num.binary(s, "sub", bound, Static(source.step)) for bound in (source.stop, source.start)]
     return Ranges(ends[0], ends[1], -source.step, source.item, once=True)
 
@@ -213,7 +214,7 @@ def _zipped(s: Evaluator, sources: Sequence[Abstract], node: cst.CSTNode) -> Ran
 def _length(s: Evaluator, source: Abstract, node: cst.CSTNode) -> Abstract:
     if not isinstance(source, Ranges):
         if isinstance(source, Lazy | IterRef | DictRef | GuardedUnion) and not arrays.is_array(source):
-            raise s.refuse("flatten/not-yet", "zip() of an iterator and a range whose bounds depend on lanes", node,
+            raise s.refuse("flatten/not-yet", "zip() of an iterator and a range whose bounds depend on the data", node,
                            help="make a tuple(...) of the iterator first")
         return Static(len(s.space.items(source, node)))
     _iterated(s, source, node)
@@ -311,7 +312,7 @@ def _lazy(make: Callable[..., Iterator[Any]], *, named: Sequence[str] = (), leas
 
 def _known(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
     if not isinstance(value, Static):
-        raise s.refuse("flatten/lane-to-object", "an argument of an itertools function differs from lane to lane", node)
+        raise s.refuse("flatten/lane-to-object", "an argument of an itertools function depends on the data", node)
     return value.value
 
 

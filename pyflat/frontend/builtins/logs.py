@@ -20,7 +20,7 @@ def _known(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
     match value:
         case Static() | Scratch():
             return value.value
-    raise s.refuse("flatten/lane-to-object", "a logger, its name or a level differs from lane to lane", node)
+    raise s.refuse("flatten/lane-to-object", "a logger, its name or a level depends on the data", node)
 
 
 def _is_enabled(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

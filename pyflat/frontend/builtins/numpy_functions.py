@@ -83,8 +83,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode, is_pure
     if not any(_has_elements(v) for v in arguments.positional):
         return None
     if not (isinstance(fn, np.ufunc) or fn in BY_ELEMENT):
-        raise s.refuse("flatten/unknown-call", f"{_title(fn)} of an array of lanes", node,
-                       why="it has no form that is the same in every lane" if fn.__name__ in _SHAPELESS else "",
+        raise s.refuse("flatten/unknown-call", f"{_title(fn)} of an array of computed numbers", node,
+                       why="the shape of its result depends on the data" if fn.__name__ in _SHAPELESS else "",
                        help=_INSTEAD.get(fn.__name__, "write it out with loops over the elements"))
     if isinstance(fn, np.ufunc) and (arguments.named or len(arguments.positional) != fn.nin):
         raise s.refuse("flatten/unsupported-expression", f"the options of np.{fn.__name__}", node,
@@ -102,8 +102,8 @@ def _require_size(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode
     """np.arange(n), np.zeros(n) of a lane are refused."""
     sizes = arguments.positional[:1]
     if fn in _SIZED and sizes and not isinstance(sizes[0], Static) and numeric_kind(sizes[0]) is not None:
-        raise s.refuse("flatten/lane-to-object", f"the length of {_title(fn)}(...) differs from lane to lane", node,
-                       why="an array has one shape in all lanes; a loop over range(n) and a list may differ")
+        raise s.refuse("flatten/lane-to-object", f"the length of {_title(fn)}(...) depends on the data", node,
+                       why="an array here has a known shape; a loop over range(n) and a list may depend on the data")
 
 
 _LOOPS = {getattr(np, name) for name in NUMPY_LOOPS.values()}
@@ -201,7 +201,7 @@ def where(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.where: both values have one kind, whichever is taken."""
     if "x" not in given.named or "y" not in given.named:
         raise s.refuse("flatten/lane-to-object", "np.where with a condition only", node,
-                       why="the number of indices would differ from lane to lane",
+                       why="the number of indices would depend on the data",
                        help="np.where(condition, a, b) chooses values")
     condition, *values = (arrays.array(s, given.named[name], node) for name in ("condition", "x", "y"))
     kind = arrays.joined_kind(s, [arrays.grid(s, v, node) for v in values], node)

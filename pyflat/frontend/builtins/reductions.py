@@ -253,7 +253,7 @@ def median(s: Evaluator, items: Row, node: cst.CSTNode) -> Abstract:
 def sort(s: Evaluator, items: Sequence[Value], node: cst.CSTNode) -> list[Value]:
     """A network of compare-and-exchange for a few lanes, without nan; zeros of both signs are left to NumPy."""
     if len(items) > 16:
-        raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
+        raise s.refuse("flatten/too-large", f"sorting {len(items)} computed numbers", node)
     row = list(items)
     if row and row[0].kind is FLOAT and len(row) > 1:
         _suspect_zeros(s, row, node)

@@ -9,7 +9,6 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend import remedies
 from pyflat.frontend.builtins.support import Handler, only
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import (
@@ -193,7 +192,7 @@ def frozenset_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     values = only(s, arguments, node, 0, 1)
     items = s.space.items(values[0], node) if values else []
     if not all(isinstance(item, Static) for item in items):
-        raise s.refuse("flatten/unsupported-expression", "a frozenset of lanes", node, help="use a set")
+        raise s.refuse("flatten/unsupported-expression", "a frozenset of computed numbers", node, help="use a set")
     return containers.make_set(s, items, node)
 
 
@@ -230,7 +229,7 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     items = s.space.sequence_items(value, node)
     if items is None:
         raise s.refuse("flatten/unsupported-expression", f"len() of {describe(value)}", node,
-                       help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
+                       help=s.one_number if numeric_kind(value) is not None else "")
     return Static(len(items))
 
 
@@ -250,7 +249,7 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else Static(1)
     if not isinstance(step, Static) or step.value == 0:
-        raise s.refuse("flatten/iterable-not-static", "the step of this range differs from lane to lane", node)
+        raise s.refuse("flatten/iterable-not-static", "the step of this range depends on the data", node)
     return Ranges(start, stop, step.value)
 
 
@@ -343,7 +342,7 @@ def _sorted(s: Evaluator, items: list[Abstract], least: int, count: Abstract, ar
     if not isinstance(reverse, Static) or arguments.named.keys() - {"key", "reverse"}:
         raise s.refuse("flatten/bad-call", "these options of sorted()", node)
     if len(items) > 16:
-        raise s.refuse("flatten/too-large", f"sorting {len(items)} lane values", node)
+        raise s.refuse("flatten/too-large", f"sorting {len(items)} computed numbers", node)
     if isinstance(key, Static) and key.value is None:
         ranks = list(items)
     else:

@@ -148,7 +148,7 @@ def effect_of_original(s: Evaluator, what: str, node: cst.CSTNode) -> Abstract:
         raise s.fault("Warning", f"the original {what} here", node)
 
     if not s.is_conditional() or not s.effects.passed:
-        s.doubt(f"the function {what} in every lane", node)
+        s.doubt(f"the function {what} on every path", node)
         leave()
     s.effects.met = True
     known = len(s.facts)

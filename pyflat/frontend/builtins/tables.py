@@ -27,7 +27,7 @@ def table(s: Evaluator, given: Given, name: str, node: cst.CSTNode) -> Table:
     """A known array of one axis."""
     found = arrays.known(s, given.value(name))
     if found is None:
-        raise s.refuse("flatten/lane-to-object", f"{name} of {given.title} differs from lane to lane", node,
+        raise s.refuse("flatten/lane-to-object", f"{name} of {given.title} depends on the data", node,
                        help="use a table that is known while flattening, or write the search as a loop")
     made = scalars.const_eval(s, lambda: np.asarray(found))
     assert isinstance(made, Static)

@@ -51,7 +51,7 @@ class _LaneSubscript:
     def choices(self, s: Evaluator, node: cst.CSTNode) -> list[Key]:
         count = int(np.prod(self.sizes))
         if count > _MAX_COMBINATIONS:
-            raise s.refuse("flatten/too-large", f"lane indices into an array of {count:,} elements", node)
+            raise s.refuse("flatten/too-large", f"computed indices into an array of {count:,} elements", node)
         return [self.key(numbers) for numbers in itertools.product(*map(range, self.sizes))]
 
 
@@ -172,11 +172,11 @@ def _window(s: Evaluator, owner: Abstract, part: Slice, node: cst.CSTNode) -> Ab
 
 def _by_array(s: Evaluator, owner: Abstract, indices: Array, node: cst.CSTNode) -> Abstract:
     if indices.store.kind is BOOL:
-        raise s.refuse("flatten/lane-to-object", "a mask that differs from lane to lane picks the elements of an array",
-                       node, why="the number of elements would differ from lane to lane",
+        raise s.refuse("flatten/lane-to-object", "a mask that depends on the data picks the elements of an array",
+                       node, why="the number of elements would depend on the data",
                        help="use np.where(mask, values, 0.0), or sum(mask * values)")
     if len(arrays.shape_of(owner)) != 1:
-        raise s.refuse("flatten/not-yet", "an array of lane indices into an array of several axes", node,
+        raise s.refuse("flatten/not-yet", "an array of computed indices into an array of several axes", node,
                        help="index with one int for each axis")
     return arrays.apply(s, lambda i: index(s, owner, i, node), [indices], node)
 
@@ -225,7 +225,7 @@ def _lanes(s: Evaluator, parts: list[Abstract], shape: tuple[int, ...], node: cs
     axis, positions, sizes = 0, [], []
     for part in full:
         if isinstance(part, Array | GuardedUnion):
-            raise s.refuse("flatten/not-yet", "an array of lane indices beside other indices", node,
+            raise s.refuse("flatten/not-yet", "an array of computed indices beside other indices", node,
                            help="index with one int for each axis")
         if isinstance(part, Value):
             if not shape[axis]:
@@ -257,7 +257,7 @@ def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: 
                                      "make a copy in the function: w = np.array(TABLE)")
     assert isinstance(owner, Array)
     if isinstance(subscript, Slice) and subscript.start is not None:
-        raise s.refuse("flatten/not-yet", "a slice of an array is written at a lane index", node,
+        raise s.refuse("flatten/not-yet", "a slice of an array is written at a computed index", node,
                        help="write the elements one by one in a loop")
     if isinstance(subscript, GuardedUnion):
         s.split(subscript, lambda v: store(s, owner, v, value, node))
@@ -283,7 +283,7 @@ def _targets(s: Evaluator, owner: Array, key: Key, node: cst.CSTNode) -> Any:
 
 def _store_masked(s: Evaluator, owner: Array, mask: Array, value: Abstract, node: cst.CSTNode) -> None:
     if mask.store.kind is not BOOL or mask.places.shape != owner.places.shape or arrays.is_array(value):
-        raise s.refuse("flatten/not-yet", "this assignment by an array of lane indices", node,
+        raise s.refuse("flatten/not-yet", "this assignment by an array of computed indices", node,
                        help="write w = np.where(mask, value, w)")
     conditions = arrays.grid(s, mask, node)
     for place, cond in zip(owner.places.flat, conditions.flat, strict=True):

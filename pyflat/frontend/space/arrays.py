@@ -155,7 +155,7 @@ def _check(s: Evaluator, value: np.ndarray[Any, Any], node: cst.CSTNode | None) 
         raise s.refuse("flatten/unsupported-expression", f"an array of dtype {value.dtype}", node, needs_number=True,
                        help="use an array of float64, int64 or bool")
     if value.size > MAX_LENGTH:
-        raise s.refuse("flatten/too-large", f"an array of {value.size} elements is taken apart into lanes", node,
+        raise s.refuse("flatten/too-large", f"an array of {value.size} elements is taken apart into numbers", node,
                        help=f"up to {MAX_LENGTH} elements; larger arrays can be indexed, or given to np.interp")
 
 
@@ -165,11 +165,11 @@ def not_written(s: Evaluator, value: Abstract, node: cst.CSTNode, what: str, hel
     found = value.value if isinstance(value, Static) else None
     if isinstance(found, np.ndarray) and found.size > MAX_LENGTH:
         return s.refuse("flatten/too-large", what.format(f"an array of {found.size:,} elements"), node,
-                        why=f"a lane has every element of an array that it writes: {MAX_LENGTH} at most",
+                        why=f"each element of an array that is written is a variable of the twin: {MAX_LENGTH} at most",
                         help="use a smaller array, or pass it as an argument: functions over arrays are kernels")
     if isinstance(found, np.ndarray) and found.dtype not in _KINDS:
         return s.refuse("flatten/effect", what.format(f"an array of dtype {found.dtype}"), node,
-                        why="the elements of an array that is written are lanes, of float64, int64 or bool",
+                        why="an element of an array that is written is a float64, int64 or bool",
                         help="use an array of float64, int64 or bool")
     return s.refuse("flatten/effect", what.format("an array that is not made in the function"), node, help=help)
 
@@ -199,14 +199,14 @@ def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -
     """The kind of an array of all these elements; of no elements, float."""
     items = [v for g in grids for v in g.flat]
     if len(items) > MAX_LENGTH:
-        raise s.refuse("flatten/too-large", f"an array of {len(items)} lane values", node)
+        raise s.refuse("flatten/too-large", f"an array of {len(items)} computed numbers", node)
     kinds = {numeric_kind(v) for v in items}
     if None in kinds:
         odd = next(v for v in items if numeric_kind(v) is None)
         if isinstance(odd, GuardedUnion) and is_number_union(odd):
             if FLOAT in kinds:
                 return FLOAT
-            raise s.refuse("flatten/mixed-join", "an array that is of ints in some lanes and of floats in others", node,
+            raise s.refuse("flatten/mixed-join", "an array that is of ints on some paths and of floats on others", node,
                            help="write 0.0 instead of 0 where the number is meant as a float")
         raise s.refuse("flatten/unsupported-expression", f"an array with {describe(odd)} in it", node,
                        why="its elements are numbers: bool, int or float", help="use nested lists or tuples")

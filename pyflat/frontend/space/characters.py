@@ -142,7 +142,7 @@ def equal(s: Evaluator, a: Items, b: Items, node: cst.CSTNode) -> Abstract:
             return Static(False)
     alphabet = _alphabet([*a, *b])
     if alphabet is None:
-        raise s.refuse("flatten/unsupported-expression", "this comparison of strings made from lanes", node,
+        raise s.refuse("flatten/unsupported-expression", "this comparison of computed strings", node,
                        why="only texts of digits and known characters are compared", help="compare the numbers")
     same_length = scalars.compare(s, "eq", ragged.length(s, a), ragged.length(s, b))
     if isinstance(same_length, Static) and not same_length.value:
@@ -222,12 +222,12 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     if left is None or right is None:
         if opcode in ("eq", "ne") and not any(isinstance(v, Text) and items_of(s, v) is None for v in (a, b)):
             return Static(opcode == "ne")
-        raise s.refuse("flatten/unsupported-expression", "this comparison of strings made from lanes", node)
+        raise s.refuse("flatten/unsupported-expression", "this comparison of computed strings", node)
     if opcode in ("eq", "ne"):
         same = equal(s, left, right, node)
         return scalars.negate(s, same) if opcode == "ne" else same
     if len(left) != 1 or len(right) != 1:
-        raise s.refuse("flatten/unsupported-expression", "the order of strings made from lanes", node,
+        raise s.refuse("flatten/unsupported-expression", "the order of computed strings", node,
                        why="only single characters are ordered", help="compare the numbers")
     return s.build.op(opcode, code_of(s, left[0]), code_of(s, right[0]))
 
@@ -243,7 +243,7 @@ def among(s: Evaluator, items: Items, wanted: Abstract, node: cst.CSTNode) -> St
     """`wanted in text` for one character."""
     found = items_of(s, wanted)
     if found is None or len(found) != 1:
-        raise s.refuse("flatten/unsupported-expression", "a search for a string in one made from lanes", node,
+        raise s.refuse("flatten/unsupported-expression", "a search for a string in a computed one", node,
                        why="only single characters are found")
     here: Value = const(False)
     for held in each_equal(s, items, found[0]):
@@ -267,7 +267,7 @@ def count(s: Evaluator, value: Abstract, items: Items, wanted: Abstract, node: c
         return s.space.call(Static(int.bit_count), Arguments([value.number], {}), node)
     found = items_of(s, wanted)
     if found is None or len(found) != 1:
-        raise s.refuse("flatten/unsupported-expression", "a search for a string in one made from lanes", node,
+        raise s.refuse("flatten/unsupported-expression", "a search for a string in a computed one", node,
                        why="only single characters are found")
     total: Abstract = Static(0)
     for held in each_equal(s, items, found[0]):
@@ -305,7 +305,7 @@ def at(s: Evaluator, items: Items, position: Abstract, node: cst.CSTNode) -> Abs
 def part(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> Abstract:
     """`text[a:b]`, forwards or backwards."""
     if which.step not in (None, 1, -1):
-        raise s.refuse("flatten/unsupported-expression", "this slice of a string made from lanes", node)
+        raise s.refuse("flatten/unsupported-expression", "this slice of a computed string", node)
     if which.step == -1:
         return _backwards(s, items, which, node)
     if which.start is None and which.stop is None:

@@ -205,7 +205,7 @@ def _compare_sets(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst
     """As many members, and each of one among those of the other."""
     if opcode not in ("eq", "ne") or not (isinstance(a, LaneSet) and isinstance(b, LaneSet)):
         raise s.refuse("flatten/unsupported-expression", f"{describe(a)} is compared with {describe(b)}", node,
-                       help="compare two sets that are made from lanes, by == or !=")
+                       help="compare two sets of computed numbers, by == or !=")
     left, right = (heap.contents_with_gaps(s, each.members, node) for each in (a, b))
     found: Value = s.build.op("eq", lane(ragged.length(s, left)), lane(ragged.length(s, right)))
     for member in left:
@@ -386,7 +386,7 @@ def _compare_objects(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: 
             return _compare_fields(s, a.cls, opcode, a, b, node)
     for value in (a, b):
         if isinstance(value, Static) and not lookup.is_plain(value.value):
-            raise s.refuse("flatten/unsupported-expression", "a captured object is compared with one made in a lane",
+            raise s.refuse("flatten/unsupported-expression", "a captured object is compared with one that is made here",
                            node)
     if opcode not in ("eq", "ne"):
         raise s.raised(TypeError, node)
@@ -435,7 +435,7 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
                 return num.compare(s, "eq", one, other)
             return Static(False)
     if all(isinstance(v, Unsigned) or complex_numbers.is_number(v) for v in (a, b)):
-        raise s.refuse("flatten/unsupported-expression", "`is` on lane numbers has no meaning", node,
+        raise s.refuse("flatten/unsupported-expression", "`is` on numbers has no meaning", node,
                        help="compare numbers with ==")
     return Static(_is_same(s, a, b, node))
 
@@ -452,5 +452,5 @@ def _is_same(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> bool:
         raise s.refuse("flatten/unsupported-expression", "the identity of objects that change hands in a loop", node)
     if isinstance(a, Seq) and isinstance(b, Seq) and a is not b:
         raise s.refuse("flatten/unsupported-expression", "the identity of two tuples", node,
-                       why="lanes have their items", help="compare with ==")
+                       why="the twin has their items", help="compare with ==")
     return a is b

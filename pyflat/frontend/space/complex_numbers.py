@@ -188,7 +188,7 @@ def attribute(s: Evaluator, z: Complex, name: str, node: cst.CSTNode) -> Abstrac
         case "conjugate":
             return BoundMethod(z, name)
     if hasattr(complex, name):
-        raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a complex lane", node)
+        raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a complex number", node)
     raise s.raised(AttributeError, node)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend import remedies
 from pyflat.frontend.space import (
     array_items,
     arrays,
@@ -115,7 +114,7 @@ def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
 def _without_gaps(s: Evaluator, items: Iterator[Abstract], node: cst.CSTNode | None) -> Iterator[Abstract]:
     for item in items:
         if maybe_unbound(item):
-            raise s.refuse("flatten/list-mutation", "the `if` of a generator depends on lanes", node,
+            raise s.refuse("flatten/list-mutation", "the `if` of a generator depends on the data", node,
                            help="use it inside sum, min, max, any or all, or write a conditional expression")
         yield item
 
@@ -149,10 +148,10 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case Static():
             return iter(_static_items(s, value.value, node))
     if isinstance(value, LaneSet):
-        raise s.refuse("flatten/iterable-not-static", "the order of a set of lanes", node,
-                       why="it goes by hashes, which differ from lane to lane", help="iterate over sorted(...) of it")
+        raise s.refuse("flatten/iterable-not-static", "the order of a set of computed numbers", node,
+                       why="it goes by hashes, which depend on the data", help="iterate over sorted(...) of it")
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
-                   help=remedies.ONE_NUMBER if numeric_kind(value) is not None else "")
+                   help=s.one_number if numeric_kind(value) is not None else "")
 
 
 def dict_view(s: Evaluator, ref: DictRef | None, known: dict[Any, Abstract], view: str, node: cst.CSTNode | None
@@ -191,8 +190,8 @@ def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abst
         position += 1
     items = heap.contents_with_gaps(s, ref, node)
     if items is not seen and (heap.has_gaps(items) or heap.has_gaps(seen)) and items[:len(seen)] != seen:
-        raise s.refuse("flatten/list-mutation", "a list is iterated over and changed, and its length differs from lane "
-                       "to lane", node, help="iterate over a copy: `for x in list(xs)`")
+        raise s.refuse("flatten/list-mutation", "a list is iterated over and changed, and its length "
+                       "depends on the data", node, help="iterate over a copy: `for x in list(xs)`")
 
 
 def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
@@ -258,7 +257,7 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         raise s.refuse("flatten/unsupported-expression", f"slices of several axes of {describe(owner)}", node)
     if characters.is_text(owner) and not isinstance(key, GuardedUnion):
         if isinstance(key, Slice) and key.start is not None:
-            raise s.refuse("flatten/unsupported-expression", "a slice of a string at a lane index", node)
+            raise s.refuse("flatten/unsupported-expression", "a slice of a string at a computed index", node)
         chars = characters.items_of(s, owner) or ()
         if isinstance(key, Slice):
             return characters.part(s, chars, key.value, node)
@@ -299,7 +298,7 @@ def _index_growing(s: Evaluator, owner: ListRef, key: Abstract | Slice, node: cs
     if not isinstance(key, Slice):
         return growing.item(s, owner, key, node)
     if key.start is not None or key.bounds:
-        raise s.refuse("flatten/list-mutation", "a slice at a lane index of a list that grows in a loop", node,
+        raise s.refuse("flatten/list-mutation", "a slice at a computed index of a list that grows in a loop", node,
                        help="loop over the positions")
     return growing.part(s, owner, key.value, node)
 
@@ -347,7 +346,7 @@ def _window(s: Evaluator, owner: Abstract, part: Slice, node: cst.CSTNode) -> Ab
     if cls is tuple:
         return heap.make_tuple(window)
     if cls is not list:
-        raise s.refuse("flatten/unsupported-expression", f"a slice of {describe(owner)} at a lane index", node)
+        raise s.refuse("flatten/unsupported-expression", f"a slice of {describe(owner)} at a computed index", node)
     return heap.new_list(s, window) if isinstance(owner, ListRef) else Seq(cls, tuple(window))
 
 

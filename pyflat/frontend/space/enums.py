@@ -30,7 +30,7 @@ def member(s: Evaluator, cls: Any, arguments: Arguments, node: cst.CSTNode) -> A
         return s.split(value, lambda part: s.space.call(Static(cls), Arguments([part], {}), node))
     if issubclass(cls, enum.Flag):
         raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) of {describe(value)}", node,
-                       why="a lane may have any combination of flags, more than a finite set of members",
+                       why="a value may be any combination of flags, more than a finite set of members",
                        help="compute with ints: `n & int(Flag.A)`")
     missing = cls._missing_
     if isinstance(getattr(missing, "__func__", None), types.FunctionType) and not _is_enums_own(missing):

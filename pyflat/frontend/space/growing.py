@@ -400,8 +400,8 @@ def as_range(s: Evaluator, value: Abstract, node: cst.CSTNode, *, live: bool = F
 
 
 def changed(s: Evaluator, node: cst.CSTNode | None) -> FlattenError:
-    return s.refuse("flatten/list-mutation", "a list is iterated over and changed, and its length differs from lane to "
-                    "lane", node, help="iterate over a copy: `for x in list(xs)`")
+    return s.refuse("flatten/list-mutation", "a list is iterated over and changed, and its length depends on "
+                    "the data", node, help="iterate over a copy: `for x in list(xs)`")
 
 
 def repeated(s: Evaluator, items: Sequence[Abstract], times: Abstract, node: cst.CSTNode) -> ListRef:

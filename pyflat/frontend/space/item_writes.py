@@ -121,7 +121,7 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
     elif isinstance(key, Static):
         position = key.value
     else:
-        raise s.refuse("flatten/list-mutation", "which item is deleted differs from lane to lane", node)
+        raise s.refuse("flatten/list-mutation", "which item is deleted depends on the data", node)
     if isinstance(owner, ListRef) and not isinstance(owner, IterRef):
         items = list(heap.contents(s, owner, node))
         try:

@@ -120,7 +120,7 @@ def add(s: Evaluator, ref: ListRef, row: Abstract, held: Sequence[Here], what: s
         return
     there = rows(s, ref, node)
     if len(there) >= MAX_ROWS:
-        raise s.refuse("flatten/too-large", f"{what} of lanes gets more than {MAX_ROWS} rows", node,
+        raise s.refuse("flatten/too-large", f"{what} of computed numbers gets more than {MAX_ROWS} rows", node,
                        why="each key is compared with all others, and each comparison is an operation of the twin",
                        help="write numbers and loops instead; np.unique, before the call, for whole arrays; in a loop "
                        f"that stays a loop there may be any number of writes to {growing.PLACES} keys")

@@ -51,7 +51,7 @@ def unordered(s: Evaluator, value: Abstract, node: cst.CSTNode, key: Abstract, *
     if not isinstance(value, LaneSet):
         return None
     if not (isinstance(key, Static) and key.value is None):
-        raise s.refuse("flatten/unsupported-expression", "a key= for a set of lanes", node,
+        raise s.refuse("flatten/unsupported-expression", "a key= for a set of computed numbers", node,
                        why="which of equal keys comes first depends on the order of the set, which goes by hashes")
     found = list(members(s, value, node))
     for item in found:

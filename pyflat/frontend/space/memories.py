@@ -569,5 +569,5 @@ def require_known(s: Evaluator, key: Any, node: cst.CSTNode) -> None:
     """Refuse a slice whose bounds are not known, of what is no array in memory."""
     parts = key.parts if isinstance(key, Axes) else (key,)
     if any(isinstance(part, Slice) and part.bounds for part in parts):
-        raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", node,
-                       why="the number of items would differ, and lists and arrays have one length in all lanes")
+        raise s.refuse("flatten/lane-to-object", "a slice bound depends on the data", node,
+                       why="so would the number of items, and lists and arrays here have a known length")

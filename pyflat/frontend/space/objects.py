@@ -16,7 +16,6 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend import remedies
 from pyflat.frontend.library import dates
 from pyflat.frontend.space import arrays, complex_numbers, memories, number_classes, scratch
 from pyflat.frontend.space import numbers as num
@@ -168,8 +167,8 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
         return BoundMethod(owner, name)
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
         return BoundMethod(owner, name)
-    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
-                   help=remedies.ONE_NUMBER)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a number", node,
+                   help=s.one_number)
 
 
 def _unsigned_attribute(s: Evaluator, owner: Unsigned, name: str, node: cst.CSTNode) -> Abstract:
@@ -179,8 +178,8 @@ def _unsigned_attribute(s: Evaluator, owner: Unsigned, name: str, node: cst.CSTN
         return Static(int(name == "denominator"))
     if name in ("bit_length", "bit_count"):
         return BoundMethod(owner, name)
-    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a lane number", node,
-                   help=remedies.ONE_NUMBER)
+    raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a number", node,
+                   help=s.one_number)
 
 
 def _static_attribute(s: Evaluator, owner: Static | Scratch, name: str, node: cst.CSTNode) -> Abstract:
@@ -323,7 +322,7 @@ def _three(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> tuple[Abstr
         raise s.raised(TypeError, node)
     owner, name, value = arguments.positional
     if not isinstance(name, Static) or not isinstance(name.value, str):
-        raise s.refuse("flatten/lane-to-object", "the name of the attribute differs from lane to lane", node)
+        raise s.refuse("flatten/lane-to-object", "the name of the attribute depends on the data", node)
     return owner, name.value, value
 
 
@@ -403,7 +402,7 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
         builtin = next((base for base in cls.__mro__ if base in lookup.BUILTIN), None)
         if builtin is not None:
             raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...), which is a {builtin.__name__}", node,
-                           why=f"a lane has plain numbers, and pyflat's lists are lists: what a subclass of "
+                           why=f"a twin has plain numbers, and pyflat's lists are lists: what a subclass of "
                            f"{builtin.__name__} adds would be lost", help="keep the number or list in an attribute of "
                            "an ordinary class")
         raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node,
@@ -420,7 +419,7 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
     elif isinstance(init, types.FunctionType):
         s.space.call(Static(init), Arguments([ref, *arguments.positional], arguments.named), node)
     elif arguments.positional or arguments.named:
-        raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be constructed per lane", node)
+        raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...) cannot be made of computed values", node)
     return ref
 
 

@@ -110,7 +110,7 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
         if opcode == "mul" and items is not None and numeric_kind(count) in (BOOL, INT):
             if type(owner) is ListRef and 0 < len(items) <= growing.PLACES and not heap.has_gaps(items):
                 return growing.repeated(s, items, count, node)
-            raise s.refuse("flatten/list-mutation", "a tuple is repeated a number of times that differs by lane", node,
+            raise s.refuse("flatten/list-mutation", "how often a tuple is repeated depends on the data", node,
                            help="make it as long as it can get, or loop over range(n)")
     return None
 
@@ -124,7 +124,7 @@ def _string(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     if opcode == "mod" and isinstance(a, Static) and isinstance(a.value, str):
         return texts.percent(s, a.value, b, node)
     if opcode == "mod" and isinstance(a, Text):
-        raise s.refuse("flatten/unsupported-expression", "`%` of a template that is made from lanes", node)
+        raise s.refuse("flatten/unsupported-expression", "`%` of a computed template", node)
     return text_errors.written_by(s, PYTHON[opcode], [a, b], node)
 
 
@@ -173,7 +173,7 @@ def answer(s: Evaluator, method: types.FunctionType, owner: Abstract, operand: A
     result = lookup.call_method(s, method, [owner, operand], node)
     declines = [isinstance(each, Static) and each.value is NotImplemented for each in alternatives(result)]
     if any(declines) and not all(declines):
-        what = f"{method.__name__} is NotImplemented in some lanes only"
+        what = f"{method.__name__} is NotImplemented on some paths only"
         raise s.refuse("flatten/unsupported-expression", what, node)
     return None if all(declines) else result
 
@@ -220,7 +220,7 @@ def binary_arrays(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst
     if opcode == "pow":
         fixed = b.value if isinstance(b, Static) and isinstance(b.value, int | float) else None
         if fixed is None and not arrays.is_array(b):
-            raise s.refuse("flatten/unsupported-expression", "an array to a power that differs from lane to lane", node,
+            raise s.refuse("flatten/unsupported-expression", "an array to a power that depends on the data", node,
                            help="take the power of each element in a loop")
         if fixed not in SHORT_CUTS:
             arrays.require_forwards(s, [a, b], node)

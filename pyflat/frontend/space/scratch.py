@@ -86,7 +86,7 @@ class Adoptions:
 def _unseen(owner: Any, place: Hashable) -> Any:
     def refusal(s: Evaluator, node: cst.CSTNode | None) -> FlattenError:
         return s.refuse("flatten/effect", f"{title(owner, place)} is read before this call has written it", node,
-                        why="it has what an earlier call has left there, which in a twin would be another lane",
+                        why="it has what an earlier call has left there, in a twin that for another element",
                         help="make it a local variable, or pass it as an argument and return it")
     return refusal
 
@@ -144,8 +144,8 @@ def write(s: Evaluator, owner: Any, place: Hashable, value: Abstract, node: cst.
     if place not in found.read:
         found.outputs.setdefault(place, s.refuse(
             "flatten/effect", f"{title(owner, place)} is written, and the function does not read it", node,
-            why="what is left there is for others to read, and each lane would write it in turn",
-            help="return the value instead; the caller puts the array of all lanes where it belongs"))
+            why="what is left there is for others to read, and each element would write it in turn",
+            help="return the value instead; the caller puts the whole result where it belongs"))
 
 
 def _require_no_cache(s: Evaluator, what: str, node: cst.CSTNode | None) -> None:
@@ -189,8 +189,8 @@ def count(s: Evaluator, owner: Any, place: Hashable, by: Abstract, node: cst.CST
 def place_of(s: Evaluator, owner: Any, key: Any, node: cst.CSTNode) -> Hashable:
     """The place of `owner[key]` in a list or dict; IndexError outside of a list."""
     if not isinstance(key, Static):
-        raise s.refuse("flatten/effect", f"which item of a captured {type(owner).__name__} is written differs by lane",
-                       node, help="make the list or dict in the function, or return the value instead")
+        raise s.refuse("flatten/effect", f"which item of a captured {type(owner).__name__} is written depends "
+                       "on the data", node, help="make the list or dict in the function, or return the value instead")
     if not isinstance(owner, list):
         place: Hashable = key.value
         return place
@@ -292,7 +292,7 @@ def _before(s: Evaluator, known: dict[Any, Any], key: Abstract, node: cst.CSTNod
         s.guards.entry(known, key.value)
         return s.space.wrap(known[key.value])
     if len(known) > MAX_ENTRIES:
-        raise s.refuse("flatten/effect", f"a cache with {len(known):,} entries is asked for a key of a lane", node,
+        raise s.refuse("flatten/effect", f"a cache with {len(known):,} entries is asked for a computed key", node,
                        why="each entry would be compared with the key", help="clear it before the first call")
     for each in known:
         s.guards.entry(known, each)

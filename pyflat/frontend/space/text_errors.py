@@ -74,7 +74,7 @@ def _tried(s: Evaluator, write: Callable[..., object], row: Sequence[Abstract], 
     except Exception as error:  # noqa: BLE001 - the class is what is asked
         return type(error)
     if not isinstance(made, str):
-        what = f"a value of class {type(made).__name__} is computed from a string made from lanes"
+        what = f"a value of class {type(made).__name__} is made of a computed string"
         raise s.refuse("flatten/unsupported-expression", what, node)
     return None
 
@@ -136,7 +136,7 @@ def by_percent(s: Evaluator, template: str, value: Abstract, node: cst.CSTNode) 
     checked = written_by(s, lambda *known: template % (known if is_tuple else known[0]), numbers, node)
     kinds = "".join("*" if "*" in (width, digits) else kind for width, digits, kind in _CONVERSIONS.findall(template))
     if "*" in kinds or "c" in kinds:
-        raise s.refuse("flatten/unsupported-expression", "a width or a character by the number of a lane", node)
+        raise s.refuse("flatten/unsupported-expression", "a width or a character by a computed number", node)
     for number in numbers if set(kinds) & set("diu") else ():
         if isinstance(number, Value) and number.kind is FLOAT:
             finite = scalars.binary(s, "sub", number, number)
@@ -148,9 +148,9 @@ def by_method(s: Evaluator, receiver: Abstract, name: str, arguments: Arguments,
     """`receiver.name(...)` of a string, with lanes in it or in the arguments."""
     values = [*arguments.positional, *arguments.named.values()]
     if name in _BY_VALUE or name in _FILLED and any(isinstance(value, Text) for value in values):
-        raise s.refuse("flatten/unsupported-expression", f".{name}() of a string made from lanes", node)
+        raise s.refuse("flatten/unsupported-expression", f".{name}() of a computed string", node)
     if name == "format" and isinstance(receiver, Static) and re.search(r"c\}|\{[^}]*\{", receiver.value):
-        raise s.refuse("flatten/unsupported-expression", "a width or a character by the number of a lane", node)
+        raise s.refuse("flatten/unsupported-expression", "a width or a character by a computed number", node)
     count, names = 1 + len(arguments.positional), list(arguments.named)
     return written_by(s, lambda text, *given: getattr(text, name)(
         *given[:count - 1], **dict(zip(names, given[count - 1:], strict=True))), [receiver, *values], node)

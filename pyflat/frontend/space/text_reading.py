@@ -21,7 +21,7 @@ _PREFIXES = {2: "0b", 8: "0o", 16: "0x"}
 def to_int(s: Evaluator, items: Items, base: object, node: cst.CSTNode) -> Abstract:
     """int(text, base)"""
     if type(base) is not int or not 2 <= base <= 36:
-        raise s.refuse("flatten/unsupported-expression", f"int() of a string made from lanes in base {base!r}", node)
+        raise s.refuse("flatten/unsupported-expression", f"int() of a computed string in base {base!r}", node)
     if len(items) == 1 and isinstance(only := items[0], Char) and only.decimal and (base >= 10 or only.binary):
         return only.number
     items = _without_prefix(_without_spaces(items), base)

@@ -67,7 +67,7 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
         if made is not None:
             return made
     if numeric_kind(value) is not None and spec.endswith("c") and not conversion:
-        raise s.refuse("flatten/unsupported-expression", "a character by the number of a lane", node)
+        raise s.refuse("flatten/unsupported-expression", "a character by a computed number", node)
     checked: Abstract = Text()
     if spec or isinstance(value, ObjRef | Seq | ListRef | DictRef):
         checked = text_errors.written_by(s, lambda known: format(convert(known), spec), [value], node)
@@ -135,7 +135,7 @@ def repeated(s: Evaluator, text: Abstract, count: Abstract, node: cst.CSTNode) -
 
 def known_spec(s: Evaluator, spec: Abstract, node: cst.CSTNode) -> str:
     if not isinstance(spec, Static) or not isinstance(spec.value, str):
-        raise s.refuse("flatten/lane-to-object", "the format differs from lane to lane", node)
+        raise s.refuse("flatten/lane-to-object", "the format depends on the data", node)
     return spec.value
 
 

@@ -345,11 +345,14 @@ class Evaluator:
             own = self.state.locals.items() if len(self.frames) == 1 else ()
             help = remedies.make_known(node, {name for name, value in own
                                               if isinstance(value, Param) and value in self.widths.arguments})
-        if self.widths.kernel:
-            message, why, help = remedies.in_kernel(code, message, why, help)
         help = remedies.in_library([(frame.captured, frame.call_span) for frame in self.frames]) or help
         return refuse(code, message, self.span(node), label=label, why=why, help=help, notes=notes,
                       argument=argument or self.binding or (self._constant_operand(node) if needs_number else ""))
+
+    @property
+    def one_number(self) -> str:
+        """The remedy where a number is taken for several."""
+        return "" if self.widths.kernel else remedies.ONE_NUMBER
 
     def _constant_operand(self, node: cst.CSTNode | None) -> str:
         """The parameter of an argument without lanes that is read in an expression, "" where there is none."""
@@ -395,7 +398,7 @@ class Evaluator:
         """Python raises here: the lane leaves the function as a fault."""
         fault = Fault(type_name, message, self.span(node))
         if self.texts and type_name in ("TypeError", "AttributeError"):
-            raise self.refuse("flatten/unsupported-expression", "an operation that lanes of strings may not have", node)
+            raise self.refuse("flatten/unsupported-expression", "an operation that strings do not have here", node)
         if type_name in ("TypeError", "AttributeError"):
             self.doubt(fault.message or f"Python raises a {type_name} here", node)
         self.build.end(Exit(FAULT, fault=fault))
@@ -408,9 +411,9 @@ class Evaluator:
     def doubt(self, what: str, node: cst.CSTNode | None = None) -> None:
         """What to refuse where no path returns: the first such place is the one that is told."""
         if self.doubtful is None:
-            why = "every path ends in an exception that Python raises in every lane, or that pyflat takes for one"
+            why = "every path ends in an exception that Python raises, or that pyflat takes for one"
             self.doubtful = self.refuse("flatten/unsupported-expression", f"no path returns: {what}", node, why=why,
-                                        help="check the operands: a lane has Python's own numbers, one element of "
+                                        help="check the operands: they are Python's own numbers, one element of "
                                              "each array argument", needs_number=True)
 
     def raised(self, cls: type[BaseException], node: cst.CSTNode | None = None, message: str = "") -> ControlLeft:

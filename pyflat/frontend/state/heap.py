@@ -63,11 +63,11 @@ def contents(s: Evaluator, ref: Ref, node: cst.CSTNode | None = None) -> tuple[A
     """What is in a list, dict or object, where every lane has the same number of items."""
     found = contents_with_gaps(s, ref, node)
     if isinstance(ref, DictRef) and entries_of(found) is not None:
-        raise s.refuse("flatten/list-mutation", "the keys of this dict differ from lane to lane", node,
+        raise s.refuse("flatten/list-mutation", "the keys of this dict depend on the data", node,
                        why="this is done with dicts of known keys only", help="ask for items, len, `in`, get, or loop "
                        "over it")
     if type(ref) is ListRef and has_gaps(found):
-        raise s.refuse("flatten/list-mutation", "the length of this list differs from lane to lane", node,
+        raise s.refuse("flatten/list-mutation", "the length of this list depends on the data", node,
                        why="this is done with lists of one length only", help="loop over it, or ask for len, sum, min, "
                        "max, sorted, an item or a slice of it")
     return found

@@ -224,9 +224,9 @@ def describe(value: Abstract) -> str:
         case Scratch():
             return f"a captured {type(value.value).__name__} that is written"
         case Complex():
-            return "a complex lane"
+            return "a complex number"
         case Unsigned():
-            return "an int lane of 64 bits"
+            return "an unsigned int of 64 bits"
         case Seq():
             plain = value.cls in (tuple, list) or hasattr(value.cls, "_fields")
             return "a tuple" if plain else f"a {value.cls.__name__}"
@@ -235,7 +235,7 @@ def describe(value: Abstract) -> str:
         case ListRef():
             return "a list"
         case LaneSet():
-            return "a set of lanes"
+            return "a set of computed numbers"
         case Array() | View() | Pending() | StoreRef():
             return "an array"
         case DictRef():
@@ -247,16 +247,16 @@ def describe(value: Abstract) -> str:
         case Caught():
             return "a caught exception"
         case Text():
-            return "a string made from lanes"
+            return "a computed string"
         case OtherText():
             return f"a string of the argument {value.parameter!r}"
         case Ranges():
-            return "a range whose bounds depend on lanes"
+            return "a range whose bounds depend on the data"
         case IterRef() | Lazy():
             return "an iterator"
         case GuardedUnion():
             return f"{describe(value.then)} or {describe(value.orelse)}"
-    return f"a lane {kind}" if kind else "an unbound name"
+    return {BOOL: "a bool", INT: "an int", FLOAT: "a float"}[kind] if kind else "an unbound name"
 
 
 def is_folded(value: Abstract) -> bool:

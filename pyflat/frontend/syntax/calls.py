@@ -156,8 +156,8 @@ def _call_bound(s: Evaluator, method: BoundMethod, arguments: Arguments, node: c
             and method.name in _CHANGING:
         kind = type(method.receiver.value).__name__
         raise s.refuse("flatten/effect", f"a {kind} from outside of the function is changed by .{method.name}()", node,
-                       why="it is one object for all lanes, of which each would change it in turn",
-                       help="return the value instead; the caller puts the array of all lanes where it belongs")
+                       why="it is one object for the whole call, and each element would change it in turn",
+                       help="return the value instead; the caller puts the whole result where it belongs")
     raise s.refuse("flatten/unknown-call", f"the method .{method.name} of {describe(method.receiver)}", node)
 
 
@@ -237,8 +237,8 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
     title = f"{module}.{name}" if module else name
     if any(function is each for each in _OUTPUT):
         raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node,
-                       why="reading and writing cannot happen per lane", help="return the value, and write it out in "
-                       "the caller; read before, and pass what was read as an argument")
+                       why="a twin only computes: it does not read or write",
+                       help="return the value, and write it out in the caller; read before, and pass what was read")
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
 
 
@@ -293,7 +293,7 @@ def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode
     if enums.is_enum(cls):
         return enums.member(s, cls, arguments, node)
     if not _is_user_class(cls):
-        raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from lanes", node)
+        raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from numbers", node)
     return objects.construct(s, cls, arguments, node)
 
 
@@ -480,8 +480,8 @@ def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
         raise s.fault("RecursionError", "maximum recursion depth exceeded", node)
     if len(repeated) > LANE_DEPTH or repeated and not s.facts:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
-                       label="the recursion depends on lanes", help="write it as a loop, or give the recursion an end "
-                       "that the conditions around the call imply, as in `if x < 0: return -f(-x)`")
+                       label="the recursion depends on the data", help="write it as a loop, or give the recursion an "
+                       "end that the conditions around the call imply, as in `if x < 0: return -f(-x)`")
     if len(active) >= MAX_DEPTH:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} is still calling itself after {len(active)} "
                        "nested calls", node)

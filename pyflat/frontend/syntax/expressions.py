@@ -448,8 +448,8 @@ def _one_index(s: Evaluator, part: cst.BaseSlice) -> Abstract | Slice:
         return Slice(slice(None), bounds=tuple(bounds))
     for bound in bounds:
         if not isinstance(bound, Static):
-            raise s.refuse("flatten/lane-to-object", "a slice bound differs from lane to lane", part,
-                           why="the number of items would differ, and lists and arrays have one length in all lanes")
+            raise s.refuse("flatten/lane-to-object", "a slice bound depends on the data", part,
+                           why="so would the number of items, and lists and arrays here have a known length")
     return Slice(slice(*[b.value for b in bounds if isinstance(b, Static)]))
 
 

@@ -20,7 +20,7 @@ from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.values import UNBOUND, Abstract, Closure, Static
 
 _METHODS = (property, staticmethod, classmethod)
-_WHY = "a class is made once, for all lanes"
+_WHY = "a class is made once, while flattening"
 _HELP = "define the class outside of the function, and pass it what it needs"
 
 

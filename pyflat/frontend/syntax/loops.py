@@ -54,7 +54,7 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
     if isinstance(source, Ranges):
         _roll_or_refuse(s, node, s.refuse(
             "flatten/iterable-not-static" if s.loops == "unroll" else "flatten/while-unbounded",
-            "the bounds of this range differ from lane to lane", node.iter, label="depends on lanes",
+            "the bounds of this range depend on the data", node.iter, label="depends on the data",
             help="loop over range(LIMIT) with a constant LIMIT and break out when done"),
             lambda: rolled.roll_range(s, node, source))
         return
@@ -306,7 +306,7 @@ def _roll_while(s: Evaluator, node: cst.While) -> None:
 def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
     found = s.frame.captured.once(scopes.jumps, node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
-    unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on lanes", node,
+    unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on the data", node,
                          label="not known while flattening")
 
     def run() -> None:

@@ -175,7 +175,7 @@ def give(s: Evaluator, frame: Frame, found: Stacked, value: Abstract, node: cst.
     known, found.texts = found.texts, found.texts or templates.are_strings(value)
     if not scalars.is_number_union(value) and not known:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
-                       label="the recursion depends on lanes", why="its calls wait on a stack, whose results are "
+                       label="the recursion depends on the data", why="its calls wait on a stack, whose results are "
                        "numbers", help="write it as a loop")
     cleanups.before_jump(s)
 

@@ -169,19 +169,22 @@ def _is_made(found: Found) -> bool:
     return True
 
 
+_NUMBER = "(a float|an int|a bool)"
+
+
 def no_kernel(error: FlattenError) -> str:
     """What a refusal shows about the function when it is not about its code: that it does not take numbers, or does
     not give any. Python too would raise TypeError or AttributeError for these numbers."""
     message = error.diagnostic.message
-    if re.match(r"cannot iterate over a lane|a lane \w+ cannot be (sliced|indexed)|len\(\) of a lane", message):
+    if re.match(rf"cannot iterate over {_NUMBER}|{_NUMBER} cannot be (sliced|indexed)|len\(\) of {_NUMBER}", message):
         return "takes a container, as a callee shows"
-    if re.match(r"a lane \w+ is called", message):
+    if re.match(rf"{_NUMBER} is called", message):
         return "takes a function, as a callee shows"
-    if re.match(r"attribute \.\w+ of a lane number", message):
+    if re.match(r"attribute \.\w+ of a number", message):
         return "takes an object, as a callee shows"
     if message.startswith("no path returns"):
         return _RAISES
-    returned = r"the function returns (['\"]|a string made|a function)"
+    returned = r"the function returns (['\"]|a computed string|a function)"
     if error.code == "flatten/result-kind" and re.match(returned, message):
         return "returns no number"
     return ""

@@ -55,7 +55,7 @@ def test_levels_are_compared_at_each_call(caplog):
     assert twin(XS).tolist() == [2.0, 2.0, 6.0]
     assert len(caplog.records) == 1
     caplog.set_level(logging.DEBUG, "pyflat_tests")
-    with pytest.raises(pyflat.FlattenError, match="the function logs in every lane"):
+    with pytest.raises(pyflat.FlattenError, match="the function logs on every path"):
         twin(XS)
     caplog.set_level(logging.CRITICAL, "pyflat_tests")
     assert twin(XS).tolist() == [2.0, 2.0, 6.0]
@@ -63,7 +63,7 @@ def test_levels_are_compared_at_each_call(caplog):
 
 
 def test_every_lane_would_log():
-    with pytest.raises(pyflat.FlattenError, match="the function logs in every lane"):
+    with pytest.raises(pyflat.FlattenError, match="the function logs on every path"):
         pyflat.twin(always)(XS)
 
 
