@@ -19,8 +19,8 @@ import numpy as np
 
 from pyflat.errors import PACKAGE, Span
 from pyflat.frontend.notices import LaneWarning, warn
-from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import is_number_union
 from pyflat.frontend.state.values import Abstract, Static
 
 OPERANDS: dict[Any, tuple[str, ...]] = {

@@ -53,7 +53,7 @@ from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Static
 from pyflat.functions import originals
 from pyflat.functions.records import RECORDS
 from pyflat.ir.types import BOOL
@@ -159,10 +159,11 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         raise s.refuse("flatten/unsupported-expression", f"options of np.{fn.__name__}", node)
     if any(complex_numbers.holds_complex(v) for v in [*arguments.positional, *arguments.named.values()]):
         complex_functions.check(s, fn, node)
-    for position, value in enumerate(arguments.positional):
-        whole = fn in complex_functions.HANDLERS and complex_numbers.is_number(value)
-        if isinstance(value, GuardedUnion) and (fn not in _ALWAYS or fn in _WHOLE) and not whole:
-            return _split_call(s, fn, arguments, position, value, node)
+    if fn not in _ALWAYS or fn in _WHOLE:
+        whole = complex_numbers.is_number if fn in complex_functions.HANDLERS else None
+        if (made := s.split_first(arguments.positional, lambda *row: s.space.call(
+                Static(fn), Arguments([*row], arguments.named), node), whole)) is not None:
+            return made
     on_bools = isinstance(fn, np.ufunc) and any(numeric_kind(v) is BOOL for v in arguments.positional)
     if on_bools and fn not in (np.logical_and, np.logical_or, np.logical_not, np.logical_xor):
         raise s.refuse("flatten/unsupported-expression", f"np.{fn.__name__} of a bool", node)
@@ -171,18 +172,6 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         return s.mark_python(result, arguments.positional)
     by_numpy = str(getattr(fn, "__module__", "numpy")).startswith("numpy")
     return s.mark_numpy(result, arguments.positional) if by_numpy else result
-
-
-def _split_call(s: Evaluator, fn: Any, arguments: Arguments, position: int, value: GuardedUnion, node: cst.CSTNode
-                ) -> Abstract:
-    """A call with a GuardedUnion as an argument: one call for each alternative."""
-    rest = arguments.positional
-
-    def one(part: Abstract) -> Abstract:
-        replaced = [*rest[:position], part, *rest[position + 1:]]
-        return s.space.call(Static(fn), Arguments(replaced, arguments.named), node)
-
-    return s.split(value, one)
 
 
 _PYTHON_MODULES = {record.python.rpartition(".")[0] for record in RECORDS.values()} - {"numpy", ""}

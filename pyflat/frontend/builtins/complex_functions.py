@@ -18,7 +18,7 @@ from pyflat.frontend.space.scalars import as_float
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, lane
-from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, Static
 
 
 # --- conversions
@@ -29,10 +29,9 @@ def construct(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract
     if unknown or len(arguments.positional) > 2 or values.keys() & arguments.named.keys():
         raise s.raised(TypeError, node)
     values.update(arguments.named)
-    for name, value in values.items():
-        if isinstance(value, GuardedUnion):
-            return s.split(value, lambda v, name=name: construct(  # type: ignore[misc]
-                s, Arguments([], {**values, name: v}), node))
+    if (made := s.split_first([*values.values()], lambda *row: construct(
+            s, Arguments([], dict(zip(values, row, strict=True))), node))) is not None:
+        return made
     found = {name: _operand(s, value, node) for name, value in values.items()}
     real, imag = found.get("real", ZERO), found.get("imag")
     x, y = complex_parts(real), complex_parts(imag)

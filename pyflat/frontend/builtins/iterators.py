@@ -20,7 +20,7 @@ from pyflat.frontend.space import arrays, characters, containers, growing, ragge
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import is_folded, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import is_folded, maybe_unbound, numeric_kind, present_in
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -57,7 +57,7 @@ def enumerate_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
             if value is UNBOUND:
                 continue
             pair = heap.make_tuple([number, value])
-            yield pair if isinstance(present, Static) else GuardedUnion(present, pair, UNBOUND)
+            yield from present_in(present, pair)
             number = num.binary(s, "add", number, Static(1) if isinstance(present, Static) else present)
 
     return Lazy(items)
@@ -158,10 +158,7 @@ def filter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
             held = kept() if isinstance(present, Static) else s.space.truth(
                 s.branch(present, kept, lambda: Static(False)))
-            if not isinstance(held, Static):
-                yield GuardedUnion(held, item, UNBOUND)
-            elif held.value:
-                yield item
+            yield from present_in(held, item)
 
     return Lazy(items)
 
@@ -395,22 +392,15 @@ def _takewhile(s: Evaluator, node: cst.CSTNode, test: Abstract, source: Abstract
             going = s.space.truth(s.branch(going, held, lambda: Static(False)))
         else:
             going = held()
-        if isinstance(going, Value):
-            yield GuardedUnion(going, item, UNBOUND)
-        elif going.value:
-            yield item
-        else:
+        if isinstance(going, Static) and not going.value:
             return
+        yield from present_in(going, item)
 
 
 def _compress(s: Evaluator, node: cst.CSTNode, source: Abstract, selectors: Abstract) -> Iterator[Abstract]:
     pairs = zip(s.space.iterate(source, node), s.space.iterate(selectors, node), strict=False)
     for item, selector in pairs:
-        held = s.space.truth(selector)
-        if not isinstance(held, Static):
-            yield GuardedUnion(held, item, UNBOUND)
-        elif held.value:
-            yield item
+        yield from present_in(s.space.truth(selector), item)
 
 
 def _count(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

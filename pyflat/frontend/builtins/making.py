@@ -47,7 +47,7 @@ def _fresh(s: Evaluator, value: Abstract, node: cst.CSTNode, kind: Kind | None) 
 def array(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.array copies an array, np.asarray does not."""
     value, kind = given.value("a"), dtype_of(s, given, node)
-    if isinstance(value, GuardedUnion) and not arrays.is_array(value) and not scalars.is_number_union(value):
+    if isinstance(value, GuardedUnion) and not arrays.is_numeric(value):
         return s.split(value, lambda v: array(s, Given(s, given.title, {**given.named, "a": v}, node), node))
     copies = given.static("copy", True if given.title == "np.array" else None)
     copies = _COPY_MODES[copies] if isinstance(copies, np._CopyMode) else copies

@@ -36,7 +36,7 @@ from pyflat.frontend.space import (
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, maybe_unbound
+from pyflat.frontend.state.kinds import is_number_union, lane, maybe_unbound, per_alternative
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -245,19 +245,20 @@ def _find(s: Evaluator, items: list[Abstract], name: str, arguments: Arguments, 
     return found
 
 
+@per_alternative("key", unless=is_number_union)
+def _get(s: Evaluator, entries: dict[Any, Abstract], key: Abstract, default: Abstract, node: cst.CSTNode) -> Abstract:
+    if isinstance(key, Static):
+        return entries.get(key.value, default)
+    found = containers.dict_lookup(s, entries, key, node)
+    return default if found is None else scalars.choose(s, found[0], found[1], default)
+
+
 def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None, name: str,
                  arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     values = arguments.positional
     match name:
         case "get":
-            default = values[1] if len(values) > 1 else Static(None)
-            if isinstance(values[0], GuardedUnion) and not scalars.is_number_union(values[0]):
-                return s.split(values[0], lambda key: _dict_method(
-                    s, entries, ref, name, Arguments([key, *values[1:]], arguments.named), node))
-            if isinstance(values[0], Static):
-                return entries.get(values[0].value, default)
-            found = containers.dict_lookup(s, entries, values[0], node)
-            return default if found is None else scalars.choose(s, found[0], found[1], default)
+            return _get(s, entries, values[0], values[1] if len(values) > 1 else Static(None), node)
         case "keys" | "values" | "items":
             return Lazy(functools.partial(containers.dict_view, s, ref, entries, name, node))
         case "update" if ref is not None:

@@ -20,10 +20,10 @@ from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import arrays, operators, scalars
 from pyflat.frontend.space.complex_numbers import holds_complex
 from pyflat.frontend.space.number_classes import may_lack_axes, without_axes
-from pyflat.frontend.space.scalars import const_eval, is_number_union
+from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.kinds import describe, is_number_union, numeric_kind
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -222,7 +222,7 @@ def by_element(fn: Any, *names: str) -> NumpyHandler:
     def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         operands = [arrays.array(s, given.value(name), node) for name in names]
         for name, value in zip(names, operands, strict=True):
-            if arrays.kind_of(value) is None and not (isinstance(value, GuardedUnion) and is_number_union(value)):
+            if arrays.kind_of(value) is None and not is_number_union(value):
                 raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is {describe(value)}", node)
         rest = {k: v for k, v in given.named.items() if k not in names}
         return arrays.apply(

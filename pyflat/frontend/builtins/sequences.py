@@ -28,7 +28,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, is_folded, lane, numeric_kind
+from pyflat.frontend.state.kinds import describe, is_folded, is_number_union, lane, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -386,7 +386,7 @@ def _suspect_nan(s: Evaluator, rank: Abstract, node: cst.CSTNode) -> None:
     """Where nan ends up in a sort depends on CPython's algorithm."""
     if isinstance(rank, Value) and rank.kind is FLOAT:
         heap.suspect_if(s, s.build.op("ne", rank, rank), "nan in a sort", node)
-    elif isinstance(rank, GuardedUnion) and scalars.is_number_union(rank):
+    elif isinstance(rank, GuardedUnion) and is_number_union(rank):
         _suspect_nan(s, scalars.number_union_as_float(s, rank), node)
     elif isinstance(rank, Seq):
         for item in rank.items:

@@ -24,7 +24,7 @@ from pyflat.frontend.space import containers, lane_sets, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import is_folded, lane, numeric_kind
+from pyflat.frontend.state.kinds import is_folded, is_number_union, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import NONE, Abstract, Arguments, GuardedUnion, Seq, Static, Unsigned
 from pyflat.functions import python_versions
 from pyflat.ir.build import const
@@ -64,19 +64,17 @@ def _same(running: Abstract) -> Abstract:
     return running
 
 
+@per_alternative("start")
 def _begun(s: Evaluator, node: cst.CSTNode, start: Abstract) -> Abstract:
     """What is running before the first item: the total alone, where it begins with `+`."""
-    if isinstance(start, GuardedUnion):
-        return s.split(start, functools.partial(_begun, s, node))
     if python_versions.sum_is_compensated() and _kind(s, start, node) in (INT, FLOAT):
         return Seq(_Running, (start, Static(0.0), Static(False)))
     return start
 
 
+@per_alternative("running", unless=is_number_union)
 def _plus(s: Evaluator, node: cst.CSTNode, running: Abstract, item: Abstract) -> Abstract:
     """What is running after one more item."""
-    if isinstance(running, GuardedUnion) and not scalars.is_number_union(running):
-        return s.split(running, lambda one: _plus(s, node, one, item))
     if not isinstance(running, Seq) or running.cls is not _Running:
         return _added(s, running, item, node)
     total, lost, ended = running.items
@@ -94,8 +92,8 @@ def _plus(s: Evaluator, node: cst.CSTNode, running: Abstract, item: Abstract) ->
 
 def _compensated(s: Evaluator, node: cst.CSTNode, lost: Abstract, total: Abstract, item: Abstract) -> Abstract:
     """total + item, where both may be floats of Python's."""
-    if isinstance(total, GuardedUnion) or isinstance(item, GuardedUnion):
-        return scalars.split_pair(s, total, item, functools.partial(_compensated, s, node, lost))
+    if (made := s.split_first((total, item), functools.partial(_compensated, s, node, lost))) is not None:
+        return made
     floats = numeric_kind(total) is FLOAT
     if floats and _is_small_int(item):
         item = Static(int.__int__(item.value))
@@ -147,10 +145,9 @@ def _error(s: Evaluator, total: Abstract, item: Abstract, longer: Abstract) -> A
     return num.binary(s, "add", num.binary(s, "sub", large, longer), small)
 
 
+@per_alternative("running", unless=is_number_union)
 def _rounded(s: Evaluator, running: Abstract) -> Abstract:
     """The sum of what was running."""
-    if isinstance(running, GuardedUnion) and not scalars.is_number_union(running):
-        return s.split(running, functools.partial(_rounded, s))
     if isinstance(running, Seq) and running.cls is _Running:
         return _with_lost(s, *running.items[:2])
     return running

@@ -8,7 +8,7 @@ import numpy as np
 from pyflat.frontend.space import complex_numbers, scalars
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind
-from pyflat.frontend.state.values import Abstract, Arguments, Complex, GuardedUnion, Static
+from pyflat.frontend.state.values import Abstract, Arguments, Complex, Static
 from pyflat.functions import external_ufuncs, ufunc_interface
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT, INT
@@ -17,13 +17,9 @@ from pyflat.ir.types import FLOAT, INT
 def call(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The operation for a call with numbers; refused where NumPy would choose no loop over int64 and float64."""
     values = arguments.positional
-    for position, value in enumerate(values):
-        if isinstance(value, GuardedUnion):
-            def with_one(one: Abstract, at: int = position) -> Abstract:
-                replaced = [*values[:at], one, *values[at + 1:]]
-                return s.space.call(Static(ufunc), Arguments(replaced, arguments.named), node)
-
-            return s.split(value, with_one)
+    if (made := s.split_first(values, lambda *row: s.space.call(
+            Static(ufunc), Arguments([*row], arguments.named), node))) is not None:
+        return made
     types = [_type(value) for value in values]
     if arguments.named or len(values) != ufunc.nin or None in types:
         raise s.refuse("flatten/unknown-call", f"these arguments of {ufunc.__name__}", node,

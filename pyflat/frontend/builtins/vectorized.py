@@ -15,19 +15,8 @@ from pyflat.frontend.space import arrays
 from pyflat.frontend.space.number_classes import without_axes
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind
-from pyflat.frontend.state.values import (
-    DTYPES,
-    Abstract,
-    Arguments,
-    GuardedUnion,
-    ListRef,
-    OtherText,
-    Partial,
-    Seq,
-    Static,
-    Text,
-)
+from pyflat.frontend.state.kinds import describe, numeric_kind, per_alternative
+from pyflat.frontend.state.values import DTYPES, Abstract, Arguments, ListRef, OtherText, Partial, Seq, Static, Text
 from pyflat.ir.types import Kind
 
 
@@ -79,10 +68,9 @@ def call(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     return arrays.new(s, arrays.filled(columns[0].shape, elements), node, kind)
 
 
+@per_alternative("value")
 def _without_axes(s: Evaluator, value: Abstract, kinds: list[Kind], node: cst.CSTNode) -> Abstract:
     """What the function gives for one element of each, as arrays without axes."""
-    if isinstance(value, GuardedUnion):
-        return s.split(value, lambda each: _without_axes(s, each, kinds, node))
     if isinstance(value, Seq) and value.cls is tuple:
         return heap.make_tuple([_without_axes(s, each, kinds[i:i + 1], node) for i, each in enumerate(value.items)])
     kind = kinds[0] if kinds else numeric_kind(value)

@@ -18,7 +18,7 @@ import numpy as np
 from pyflat.frontend.space import arrays, scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.kinds import describe, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import Abstract, Array, Axes, GuardedUnion, ListRef, Seq, Slice, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -56,10 +56,9 @@ class _LaneSubscript:
 
 
 # --- reading
+@per_alternative("subscript")
 def index(s: Evaluator, owner: Abstract, subscript: Any, node: cst.CSTNode) -> Abstract:
     """`owner[subscript]` of an array."""
-    if isinstance(subscript, GuardedUnion):
-        return s.split(subscript, lambda v: index(s, owner, v, node))
     if isinstance(subscript, Slice) and subscript.start is not None:
         return _window(s, owner, subscript, node)
     parts = _parts(s, subscript, node)
@@ -75,10 +74,9 @@ def index(s: Evaluator, owner: Abstract, subscript: Any, node: cst.CSTNode) -> A
     return _choose(s, owner, found.choices(s, node), _flat(s, found), node)
 
 
+@per_alternative("owner")
 def _known(s: Evaluator, owner: Abstract, key: Key, node: cst.CSTNode) -> Abstract:
     match owner:
-        case GuardedUnion():
-            return s.split(owner, lambda v: _known(s, v, key, node))
         case Static():
             taken = scalars.const_eval(s, lambda: owner.value[key])
             is_part = isinstance(taken, Static) and isinstance(taken.value, np.ndarray)
@@ -151,10 +149,9 @@ def _one_of(s: Evaluator, views: Sequence[Abstract], position: Value) -> Abstrac
     return chosen
 
 
+@per_alternative("owner")
 def _window(s: Evaluator, owner: Abstract, part: Slice, node: cst.CSTNode) -> Abstract:
     """`v[i : i + WIDTH]` inside the array; where it reaches outside, the lane is replayed."""
-    if isinstance(owner, GuardedUnion):
-        return s.split(owner, lambda v: _window(s, v, part, node))
     build, start, last = s.build, part.start, arrays.shape_of(owner)[0] - part.width
     assert start is not None
     outside = build.op("or", build.op("lt", start, const(0)), build.op("gt", start, const(last)))
@@ -246,22 +243,16 @@ def _flat(s: Evaluator, lanes: _LaneSubscript) -> Value:
 
 
 # --- writing
+@per_alternative("owner", "subscript")
 def store(s: Evaluator, owner: Abstract, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
     """`owner[subscript] = value`."""
-    match owner:
-        case GuardedUnion():
-            s.split(owner, lambda v: store(s, v, subscript, value, node))
-            return
-        case Static():
-            raise arrays.not_written(s, owner, node, "an item of {} is written",
-                                     "make a copy in the function: w = np.array(TABLE)")
+    if isinstance(owner, Static):
+        raise arrays.not_written(s, owner, node, "an item of {} is written",
+                                 "make a copy in the function: w = np.array(TABLE)")
     assert isinstance(owner, Array)
     if isinstance(subscript, Slice) and subscript.start is not None:
         raise s.refuse("flatten/not-yet", "a slice of an array is written at a computed index", node,
                        help="write the elements one by one in a loop")
-    if isinstance(subscript, GuardedUnion):
-        s.split(subscript, lambda v: store(s, owner, v, value, node))
-        return
     parts = _parts(s, subscript, node)
     if all(isinstance(part, Static) for part in parts):
         write(s, owner, _targets(s, owner, _key(parts), node), value, node)

@@ -15,10 +15,9 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import scalars, width_rules
-from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, describe, is_number_union, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     DTYPES,
     MAX_LENGTH,
@@ -69,14 +68,11 @@ def shape_of(value: Abstract) -> tuple[int, ...]:
 
 def require_forwards(s: Evaluator, operands: Sequence[Abstract], node: cst.CSTNode) -> None:
     """NumPy's vector code leaves arrays that run backwards to other code, with other bits."""
-    for value in operands:
-        match value:
-            case GuardedUnion():
-                require_forwards(s, [value.then, value.orelse], node)
-            case Array() if kind_of(value) is FLOAT and value.places.size > 1 and min(value.places.strides) < 0:
-                raise s.refuse("flatten/not-yet", "a function of an array that runs backwards", node,
-                               why="NumPy computes it with other code than for other arrays",
-                               help="make a copy first: v[::-1].copy()")
+    for value in [one for operand in operands for one in alternatives(operand) if isinstance(one, Array)]:
+        if kind_of(value) is FLOAT and value.places.size > 1 and min(value.places.strides) < 0:
+            raise s.refuse("flatten/not-yet", "a function of an array that runs backwards", node,
+                           why="NumPy computes it with other code than for other arrays",
+                           help="make a copy first: v[::-1].copy()")
 
 
 def kind_of(value: Abstract) -> Kind | None:
@@ -174,9 +170,14 @@ def not_written(s: Evaluator, value: Abstract, node: cst.CSTNode, what: str, hel
     return s.refuse("flatten/effect", what.format("an array that is not made in the function"), node, help=help)
 
 
+def is_numeric(value: Abstract) -> bool:
+    """An array, or a number in every lane."""
+    return is_array(value) or is_number_union(value)
+
+
 def as_grid(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Grid:
     """The grid of what np.asarray takes: arrays, numbers, nested sequences of them."""
-    if is_array(value) or numeric_kind(value) is not None or isinstance(value, GuardedUnion) and is_number_union(value):
+    if is_numeric(value):
         return grid(s, value, node)
     if isinstance(value, Static):
         made = scalars.const_eval(s, lambda: np.asarray(value.value))
@@ -203,7 +204,7 @@ def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -
     kinds = {numeric_kind(v) for v in items}
     if None in kinds:
         odd = next(v for v in items if numeric_kind(v) is None)
-        if isinstance(odd, GuardedUnion) and is_number_union(odd):
+        if is_number_union(odd):
             if FLOAT in kinds:
                 return FLOAT
             raise s.refuse("flatten/mixed-join", "an array that is of ints on some paths and of floats on others", node,
@@ -267,7 +268,7 @@ def element(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None 
 
 def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = None) -> Abstract:
     """NumPy's promotion, or its cast on assignment."""
-    if numeric_kind(value) is None and not (isinstance(value, GuardedUnion) and is_number_union(value)):
+    if not is_number_union(value):
         raise s.refuse("flatten/unsupported-expression", f"an element that is {describe(value)}", node)
     if isinstance(value, Static):
         if kind is INT and not INT_MIN <= value.value <= INT_MAX:
@@ -277,9 +278,7 @@ def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = N
         return scalars.as_float(s, value)
     if kind is BOOL:
         return lane(s.space.truth(value))
-    if isinstance(value, GuardedUnion):
-        return s.split(value, lambda v: scalars.to_kind(s, lane(v), INT))
-    return scalars.to_kind(s, lane(value), kind)
+    return s.each(value, lambda one: scalars.to_kind(s, lane(one), kind))
 
 
 def local(s: Evaluator, value: Abstract, sources: Iterable[Any] = ()) -> Abstract:
@@ -300,10 +299,9 @@ def local(s: Evaluator, value: Abstract, sources: Iterable[Any] = ()) -> Abstrac
 def apply(s: Evaluator, use: Callable[..., Abstract], operands: Sequence[Abstract], node: cst.CSTNode,
           kind: Kind | None = None) -> Abstract:
     """`use` on corresponding elements, broadcast; a number where no operand is an array."""
-    for position, value in enumerate(operands):
-        if isinstance(value, GuardedUnion) and not is_array(value) and not _fits(value, operands):
-            return s.split(value, lambda v, i=position: apply(  # type: ignore[misc]
-                s, use, [*operands[:i], v, *operands[i + 1:]], node, kind))
+    if (made := s.split_first(operands, lambda *row: apply(s, use, row, node, kind),
+                              lambda value: is_array(value) or _fits(value, operands))) is not None:
+        return made
     try:
         columns = np.broadcast_arrays(*[grid(s, v, node) for v in operands])
     except ValueError:
@@ -315,7 +313,7 @@ def apply(s: Evaluator, use: Callable[..., Abstract], operands: Sequence[Abstrac
     return new(s, made, node, kind or (None if made.size else _kind_of_none(operands)))
 
 
-def _fits(value: GuardedUnion, operands: Sequence[Abstract]) -> bool:
+def _fits(value: Abstract, operands: Sequence[Abstract]) -> bool:
     """An int in some lanes, a float in others, beside floats: it is a float in every lane."""
     return is_number_union(value) and any(kind_of(v) is FLOAT for v in operands)
 
@@ -327,6 +325,7 @@ def _kind_of_none(operands: Sequence[Abstract]) -> Kind:
     return kind
 
 
+@per_alternative("value")
 def row(s: Evaluator, value: Abstract, position: int, node: cst.CSTNode | None) -> Abstract:
     """`value[position]` while iterating: an element, or a view of a row."""
     match value:
@@ -335,8 +334,6 @@ def row(s: Evaluator, value: Abstract, position: int, node: cst.CSTNode | None) 
             return found
         case Array():
             return Array(value.store, value.places[position])
-        case GuardedUnion():
-            return s.split(value, lambda v: row(s, v, position, node))
     assert isinstance(value, Static)
     return Static(value.value[position])
 

@@ -17,7 +17,7 @@ import libcst as cst
 from pyflat.frontend.space import number_texts, ragged, scalars
 from pyflat.frontend.state import heap, written
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, lane, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, bound_part, folded, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -172,7 +172,7 @@ def any_of(s: Evaluator, tests: Sequence[Value]) -> Value:
 
 def _are_digits(items: Items) -> bool:
     """All are digits or a sign: known ones, or out of `_digits` in base 10."""
-    values = [item.then if isinstance(item, GuardedUnion) and item.orelse is UNBOUND else item for item in items]
+    values = map(bound_part, items)
     return all(isinstance(v, Char) and v.decimal or isinstance(v, Static) and v.value in "-0123456789" for v in values)
 
 
@@ -207,13 +207,13 @@ def _words(s: Evaluator, items: Items, alphabet: str, longest: int) -> list[Abst
 
 
 def _place_in(s: Evaluator, alphabet: str, value: Abstract) -> Value:
-    if isinstance(value, GuardedUnion):
-        then, orelse = (_place_in(s, alphabet, one) for one in (value.then, value.orelse))
-        return s.build.op("select", value.cond, then, orelse)
-    if isinstance(value, Char):
-        return value.number
-    assert isinstance(value, Static)
-    return const(alphabet.index(value.value))
+    def place(one: Abstract) -> Value:
+        if isinstance(one, Char):
+            return one.number
+        assert isinstance(one, Static)
+        return const(alphabet.index(one.value))
+
+    return folded(value, place, lambda *parts: s.build.op("select", *parts))
 
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:

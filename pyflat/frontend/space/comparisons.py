@@ -27,10 +27,18 @@ from pyflat.frontend.space import (
     whole_arrays,
 )
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import METHODS, const_eval, is_number_union
+from pyflat.frontend.space.scalars import METHODS, const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, is_lane_number, lane, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import (
+    describe,
+    is_lane_number,
+    is_number_union,
+    lane,
+    numeric_kind,
+    per_alternative,
+    plain_number,
+)
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -54,24 +62,19 @@ from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import BOOL, FLOAT, INT
 
 
+@per_alternative("container")
 def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
     """`item in container`, by == in order; an item found by identity counts as Python counts it."""
-    if isinstance(container, GuardedUnion):
-        return s.split(container, lambda v: contains(s, v, item, node))
     container = scratch.seen(s, container)
-    if isinstance(container, LaneSet):
-        if isinstance(item, GuardedUnion):
-            return s.split(item, lambda v: contains(s, container, v, node))
-        return among(s, heap.contents_with_gaps(s, container.members, node), item, node)
-    if characters.is_text(container) or characters.is_text(item) and isinstance(container, Static) \
-            and type(container.value) is str:
-        if isinstance(item, GuardedUnion):
-            return s.split(item, lambda v: contains(s, container, v, node))
-        return characters.among(s, characters.items_of(s, container) or (), item, node)
     if isinstance(container, Scratch) and type(container.value) is dict:
         return scratch.contains(s, container, item, node)
     if isinstance(item, GuardedUnion):
         return s.split(item, lambda v: contains(s, container, v, node))
+    if isinstance(container, LaneSet):
+        return among(s, heap.contents_with_gaps(s, container.members, node), item, node)
+    if characters.is_text(container) or characters.is_text(item) and isinstance(container, Static) \
+            and type(container.value) is str:
+        return characters.among(s, characters.items_of(s, container) or (), item, node)
     of_known = isinstance(container, Static) and isinstance(container.value, range | str)
     if isinstance(item, Unsigned) and (of_known or isinstance(container, Ranges)):
         return contains(s, container, unsigned.as_int(s, item), node)
@@ -171,10 +174,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
         return unsigned_operators.compare(s, opcode, a, b)
     if arrays.is_array(a) or arrays.is_array(b):
         return operators.compare_arrays(s, opcode, a, b, node)
-    if isinstance(a, GuardedUnion) and not is_number_union(a):
-        return s.split(a, lambda v: compare(s, opcode, v, b, node))
-    if isinstance(b, GuardedUnion) and not is_number_union(b):
-        return s.split(b, lambda v: compare(s, opcode, a, v, node))
+    if (made := s.split_first((a, b), lambda x, y: compare(s, opcode, x, y, node), is_number_union)) is not None:
+        return made
     if opcode in ("eq", "ne") and type(a) is ListRef and type(b) is ListRef and (
             growing.is_growing(s, a) or growing.is_growing(s, b)):
         equal = growing.equal(s, a, b, lambda x, y: same_element(s, x, y, node), node)
@@ -412,12 +413,9 @@ def _lexicographic(s: Evaluator, opcode: str, left: Sequence[Abstract], right: S
     return s.branch(same, rest, lambda: compare(s, opcode, left[0], right[0], node))
 
 
+@per_alternative("a", "b")
 def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abstract:
     """`a is b`, decided for None, bools and objects; identity of numbers in lanes has no meaning."""
-    if isinstance(a, GuardedUnion):
-        return s.split(a, lambda v: identical(s, v, b, node))
-    if isinstance(b, GuardedUnion):
-        return s.split(b, lambda v: identical(s, a, v, node))
     a, b = (Static(v.value) if isinstance(v, Scratch) else v for v in (a, b))
     if isinstance(a, Static) and isinstance(b, Static):
         s.trace.outside_reads += a.value is not None and b.value is not None

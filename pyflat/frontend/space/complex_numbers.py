@@ -18,7 +18,17 @@ from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind, opened, plain_number, same_static
+from pyflat.frontend.state.kinds import (
+    alternatives,
+    complex_parts,
+    is_number_union,
+    lane,
+    numeric_kind,
+    opened,
+    per_alternative,
+    plain_number,
+    same_static,
+)
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Complex, GuardedUnion, Seq, Static
 from pyflat.ir.nodes import Origin, Value
 
@@ -27,9 +37,7 @@ ZERO = Static(0.0)
 
 def is_number(value: Abstract) -> bool:
     """A number or complex number, or one of several of them."""
-    if isinstance(value, GuardedUnion):
-        return is_number(value.then) and is_number(value.orelse)
-    return numeric_kind(plain_number(value)) is not None or complex_parts(value) is not None
+    return all(is_number_union(plain_number(one)) or complex_parts(one) is not None for one in alternatives(value))
 
 
 def holds_complex(value: Abstract) -> bool:
@@ -129,13 +137,11 @@ def unary(s: Evaluator, opcode: str, z: Complex) -> Abstract:
     raise s.raised(TypeError, message=f"complex numbers have no `{opcode}`")
 
 
+@per_alternative("a", "b")
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     """== and != of two numbers that `meet`: the real parts exactly, also when one of them is an int."""
     if opcode not in ("eq", "ne"):
         raise s.raised(TypeError, message="complex numbers have no order")
-    for value, other in ((a, b), (b, a)):
-        if isinstance(value, GuardedUnion):
-            return s.split(value, lambda v, other=other: compare(s, opcode, v, other))  # type: ignore[misc]
     (real, imag), (other_real, other_imag) = _as_compared(a), _as_compared(b)
     with _apart(s):
         equal = both(s, scalars.compare(s, "eq", real, other_real), scalars.compare(s, "eq", imag, other_imag))

@@ -28,7 +28,7 @@ from pyflat.frontend.space import (
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, lane, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, describe, lane, maybe_unbound, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -292,9 +292,8 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     return lane_index(s, items, key, node)
 
 
+@per_alternative("key")
 def _index_growing(s: Evaluator, owner: ListRef, key: Abstract | Slice, node: cst.CSTNode) -> Abstract:
-    if isinstance(key, GuardedUnion):
-        return s.split(key, lambda v: index(s, owner, v, node))
     if not isinstance(key, Slice):
         return growing.item(s, owner, key, node)
     if key.start is not None or key.bounds:

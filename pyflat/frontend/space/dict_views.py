@@ -12,8 +12,8 @@ import libcst as cst
 from pyflat.frontend.space import ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, entries_of, lane
-from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, DictRef, GuardedUnion, ListRef, Seq, Static
+from pyflat.frontend.state.kinds import cells_of, entries_of, folded, lane, mapped, maybe_unbound
+from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, DictRef, ListRef, Seq, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 
@@ -53,13 +53,11 @@ def view(s: Evaluator, ref: DictRef, what: str, node: cst.CSTNode | None) -> Ite
         if (now := s.state.heap[pairs]) is not before:
             _check_keys(s, first, now, node)
             before, seen = now, rows(s, ref, node)
-        yield _seen(seen[at], what)
+        yield mapped(seen[at], lambda row: _seen(row, what))
     _check_keys(s, first, s.state.heap[pairs], node)
 
 
 def _seen(row: Abstract, what: str) -> Abstract:
-    if isinstance(row, GuardedUnion):
-        return GuardedUnion(row.cond, _seen(row.then, what), _seen(row.orelse, what))
     if not isinstance(row, Seq):
         return row
     return row if what == "items" else row.items[0 if what == "keys" else 1]
@@ -94,6 +92,4 @@ def _suspect(s: Evaluator, changed: Value, node: Any) -> None:
 
 
 def _presence(row: Abstract) -> Any:
-    if isinstance(row, GuardedUnion):
-        return row.cond, _presence(row.then), _presence(row.orelse)
-    return row is UNBOUND
+    return folded(row, maybe_unbound, lambda *parts: parts)

@@ -8,6 +8,7 @@ of a dict a pair. Each key is compared with all others, so that there are at mos
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import libcst as cst
@@ -16,7 +17,7 @@ from pyflat.frontend.space import characters, comparisons, growing, ragged, scal
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import complex_parts, describe, lane, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import complex_parts, describe, folded, has_gap, lane, numeric_kind, present_in
 from pyflat.frontend.state.values import UNBOUND, Abstract, GuardedUnion, ListRef, OtherText, Seq, Static, Unsigned
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -59,17 +60,11 @@ def matches(s: Evaluator, ref: ListRef, key: Abstract, node: cst.CSTNode, *, pai
         if row is UNBOUND:
             found.append((Static(False), row))
             continue
-        row = _one_pair(s, row) if pairs else row
+        if pairs:  # alternative ones as one
+            row = folded(row, lambda pair: pair, functools.partial(growing.select_where, s))
         there = key_of(row, pairs=pairs)
         found.append((both(s, present, _same(s, there, key, present, node)), row))
     return found
-
-
-def _one_pair(s: Evaluator, row: Abstract) -> Abstract:
-    """Alternative pairs as one."""
-    if not isinstance(row, GuardedUnion):
-        return row
-    return growing.select_where(s, row.cond, _one_pair(s, row.then), _one_pair(s, row.orelse))
 
 
 def _same(s: Evaluator, a: Abstract, b: Abstract, present: Here, node: cst.CSTNode) -> Here:
@@ -124,7 +119,7 @@ def add(s: Evaluator, ref: ListRef, row: Abstract, held: Sequence[Here], what: s
                        why="each key is compared with all others, and each comparison is an operation of the twin",
                        help="write numbers and loops instead; np.unique, before the call, for whole arrays; in a loop "
                        f"that stays a loop there may be any number of writes to {growing.PLACES} keys")
-    heap.rewrite(s, ref, (*there, row if isinstance(new, Static) else GuardedUnion(new, row, UNBOUND)), node)
+    heap.rewrite(s, ref, (*there, *present_in(new, row)), node)
 
 
 def replace(s: Evaluator, ref: ListRef, held: Sequence[Here], change: Callable[[Abstract], Abstract],
@@ -142,7 +137,7 @@ def replace(s: Evaluator, ref: ListRef, held: Sequence[Here], change: Callable[[
 def _replaced(s: Evaluator, item: Abstract, here: Here, change: Callable[[Abstract], Abstract]) -> Abstract:
     if isinstance(here, Static) and not here.value:
         return item
-    if isinstance(item, GuardedUnion) and maybe_unbound(item):
+    if has_gap(item):
         return GuardedUnion(item.cond, _replaced(s, item.then, here, change), _replaced(s, item.orelse, here, change))
     return item if item is UNBOUND else growing.select_where(s, here, change(item), item)
 
@@ -161,11 +156,7 @@ def drop(s: Evaluator, ref: ListRef, held: Sequence[Here], node: cst.CSTNode) ->
     rest: list[Abstract] = []
     for item, here in zip(rows(s, ref, node), held, strict=True):
         present, row = ragged.split_gap(s, item)
-        kept = both(s, present, _negated(s, here))
-        if not isinstance(kept, Static):
-            rest.append(GuardedUnion(kept, row, UNBOUND))
-        elif kept.value:
-            rest.append(row)
+        rest += present_in(both(s, present, _negated(s, here)), row)
     heap.rewrite(s, ref, tuple(rest), node)
 
 

@@ -11,25 +11,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import libcst as cst
 
 from pyflat.frontend.space import dict_views, keyed
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, entries_of, lane_form, numeric_kind
-from pyflat.frontend.state.values import (
-    ENTRIES,
-    FACTORY,
-    Abstract,
-    Arguments,
-    DictRef,
-    GuardedUnion,
-    ListRef,
-    Seq,
-    Static,
-)
+from pyflat.frontend.state.kinds import entries_of, is_number_union, lane_form, per_alternative
+from pyflat.frontend.state.values import ENTRIES, FACTORY, Abstract, Arguments, DictRef, ListRef, Seq, Static
 
 
 def new(s: Evaluator, cls: type, factory: Abstract | None = None) -> DictRef:
@@ -65,16 +55,10 @@ def _found(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode
     return entries, [(here, row.items[1] if isinstance(row, Seq) else row) for here, row in found]
 
 
-def _split(key: Abstract) -> TypeGuard[GuardedUnion]:
-    """Whether a key is one of several things that are compared one by one."""
-    return isinstance(key, GuardedUnion) and any(numeric_kind(each) is None for each in alternatives(key))
-
-
 # --- operations
+@per_alternative("key", unless=is_number_union)
 def item(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> Abstract:
     """`ref[key]`."""
-    if _split(key):
-        return s.split(key, lambda each: item(s, ref, each, node))
     entries, found = _found(s, ref, key, node)
     held = [here for here, _ in found]
     factory = dict(heap.contents_with_gaps(s, ref, node)).get(FACTORY)
@@ -88,42 +72,35 @@ def item(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> Abstra
     return keyed.chosen(s, found, made)
 
 
+@per_alternative("key", unless=is_number_union)
 def get(s: Evaluator, ref: DictRef, key: Abstract, default: Abstract, node: cst.CSTNode) -> Abstract:
-    if _split(key):
-        return s.split(key, lambda each: get(s, ref, each, default, node))
     return keyed.chosen(s, _found(s, ref, key, node)[1], default)
 
 
+@per_alternative("key", unless=is_number_union)
 def contains(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> Abstract:
-    if _split(key):
-        return s.split(key, lambda each: contains(s, ref, each, node))
     return keyed.any_of(s, [here for here, _ in _found(s, ref, key, node)[1]])
 
 
+@per_alternative("key", unless=is_number_union)
 def store(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> None:
     """`ref[key] = value`: an equal key that is there already stays, and so does its place."""
-    if _split(key):
-        s.split(key, lambda each: store(s, ref, each, value, node))
-        return
     entries, found = _found(s, ref, key, node)
     held = [here for here, _ in found]
     keyed.replace(s, entries, held, lambda row: Seq(tuple, (keyed.key_of(row, pairs=True), value)), node)
     keyed.add(s, entries, Seq(tuple, (key, value)), held, "a dict", node)
 
 
+@per_alternative("key", unless=is_number_union)
 def delete(s: Evaluator, ref: DictRef, key: Abstract, node: cst.CSTNode) -> None:
-    if _split(key):
-        s.split(key, lambda each: delete(s, ref, each, node))
-        return
     entries, found = _found(s, ref, key, node)
     held = [here for here, _ in found]
     keyed.raise_where_missing(s, held, node)
     keyed.drop(s, entries, held, node)
 
 
+@per_alternative("key", unless=is_number_union)
 def pop(s: Evaluator, ref: DictRef, key: Abstract, default: Abstract | None, node: cst.CSTNode) -> Abstract:
-    if _split(key):
-        return s.split(key, lambda each: pop(s, ref, each, default, node))
     entries, found = _found(s, ref, key, node)
     held = [here for here, _ in found]
     if default is None:
@@ -133,9 +110,8 @@ def pop(s: Evaluator, ref: DictRef, key: Abstract, default: Abstract | None, nod
     return taken
 
 
+@per_alternative("key", unless=is_number_union)
 def setdefault(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
-    if _split(key):
-        return s.split(key, lambda each: setdefault(s, ref, each, value, node))
     entries, found = _found(s, ref, key, node)
     keyed.add(s, entries, Seq(tuple, (key, value)), [here for here, _ in found], "a dict", node)
     return keyed.chosen(s, found, value)

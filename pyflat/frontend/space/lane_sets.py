@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import libcst as cst
 
 from pyflat.frontend.space import characters, keyed, ragged
-from pyflat.frontend.space.scalars import is_number_union
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, LaneSet, Static
+from pyflat.frontend.state.kinds import is_number_union, lane, numeric_kind, per_alternative
+from pyflat.frontend.state.values import NONE, Abstract, LaneSet, Static
 from pyflat.ir.types import BOOL, INT
 
 
@@ -33,15 +32,15 @@ def members(s: Evaluator, value: LaneSet, node: cst.CSTNode | None = None) -> tu
 
 def add(s: Evaluator, to: LaneSet, item: Abstract, node: cst.CSTNode) -> None:
     """A member that may be a gap itself."""
-    def there(value: Abstract) -> Abstract:
-        if isinstance(value, GuardedUnion) and not is_number_union(value):
-            return s.split(value, there)
-        keyed.check_key(s, value, "a set", node)
-        held = [here for here, _ in keyed.matches(s, to.members, value, node, pairs=False)]
-        keyed.add(s, to.members, value, held, "a set", node)
-        return NONE
+    heap.where_present(s, item, lambda value: _add(s, to, value, node), lambda: NONE)
 
-    heap.where_present(s, item, there, lambda: NONE)
+
+@per_alternative("value", unless=is_number_union)
+def _add(s: Evaluator, to: LaneSet, value: Abstract, node: cst.CSTNode) -> Abstract:
+    keyed.check_key(s, value, "a set", node)
+    held = [here for here, _ in keyed.matches(s, to.members, value, node, pairs=False)]
+    keyed.add(s, to.members, value, held, "a set", node)
+    return NONE
 
 
 def unordered(s: Evaluator, value: Abstract, node: cst.CSTNode, key: Abstract, *, of_ints: bool = False
@@ -66,9 +65,8 @@ def unordered(s: Evaluator, value: Abstract, node: cst.CSTNode, key: Abstract, *
     return found
 
 
+@per_alternative("item", unless=is_number_union)
 def _drop(s: Evaluator, owner: LaneSet, item: Abstract, node: cst.CSTNode, *, required: bool) -> Abstract:
-    if isinstance(item, GuardedUnion) and not is_number_union(item):
-        return s.split(item, lambda each: _drop(s, owner, each, node, required=required))
     held = [here for here, _ in keyed.matches(s, owner.members, item, node, pairs=False)]
     if required:
         keyed.raise_where_missing(s, held, node)

@@ -16,7 +16,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars, uint64, unsigned, width_rules
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, describe, is_number_union, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
@@ -96,11 +96,9 @@ def index(s: Evaluator, owner: View, subscript: Any, node: cst.CSTNode) -> Abstr
     return load(s, found) if not found.extents else found
 
 
+@per_alternative("value")
 def store(s: Evaluator, owner: View, subscript: Any, value: Abstract, node: cst.CSTNode) -> None:
     """`owner[subscript] = value`."""
-    if isinstance(value, GuardedUnion):
-        s.split(value, lambda v: store(s, owner, subscript, v, node))
-        return
     assign(s, _taken(s, owner, subscript, node), value, node)
 
 
@@ -297,9 +295,9 @@ def element(s: Evaluator, value: Abstract, dtype: str, node: cst.CSTNode) -> Val
             return unsigned.exact(s, value)
         else:
             value = uint64.as_float(s, s.widths, value)
-    if numeric_kind(value) is None or isinstance(value, GuardedUnion):
-        if isinstance(value, GuardedUnion) and scalars.is_number_union(value):
-            return lane(s.split(value, lambda v: element(s, v, dtype, node)))
+    if isinstance(value, GuardedUnion) and is_number_union(value):
+        return lane(s.split(value, lambda v: element(s, v, dtype, node)))
+    if numeric_kind(value) is None:
         raise s.refuse("flatten/unsupported-expression", f"{describe(value)} is put into an array of {np.dtype(dtype)}",
                        node, why="its elements are numbers")
     kind = width_rules.kind_of(dtype)
@@ -454,10 +452,9 @@ def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tu
     return start, _larger(s, span, Static(0)), size if forward else step
 
 
+@per_alternative("bound")
 def _clamped(s: Evaluator, bound: Abstract, default: Abstract, low: Abstract, high: Abstract, extent: Abstract,
              node: cst.CSTNode) -> Abstract:
-    if isinstance(bound, GuardedUnion):
-        return s.split(bound, lambda v: _clamped(s, v, default, low, high, extent, node))
     if isinstance(bound, Static) and bound.value is None:
         return default
     if isinstance(bound, Unsigned):
@@ -518,7 +515,7 @@ def permuted(owner: View, order: Sequence[int]) -> View:
 
 def is_view(value: Abstract) -> bool:
     """An array of a kernel, or one of several."""
-    return isinstance(value, View) or isinstance(value, GuardedUnion) and is_view(value.then) and is_view(value.orelse)
+    return all(isinstance(one, View) for one in alternatives(value))
 
 
 def rows(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Ranges:
@@ -556,9 +553,8 @@ def places(s: Evaluator, extents: Sequence[Abstract], counter: Abstract) -> list
     return [counter, *found]
 
 
+@per_alternative("owner")
 def _rows_of(s: Evaluator, owner: Abstract, node: cst.CSTNode) -> Abstract:
-    if isinstance(owner, GuardedUnion):
-        return s.split(owner, lambda v: _rows_of(s, v, node))
     assert isinstance(owner, View)
     if not owner.extents:
         raise s.raised(TypeError, node)

@@ -10,18 +10,10 @@ import types
 
 import libcst as cst
 
-from pyflat.frontend.space import (
-    characters,
-    complex_numbers,
-    dict_views,
-    ragged,
-    scalars,
-    unsigned,
-    unsigned_operators,
-)
+from pyflat.frontend.space import characters, complex_numbers, dict_views, ragged, scalars, unsigned, unsigned_operators
 from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, describe, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import cells_of, describe, is_number_union, numeric_kind, per_alternative, plain_number
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
@@ -57,20 +49,22 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
     if complex_numbers.meet(a, b):
         return complex_numbers.binary(s, opcode, a, b)
     if isinstance(a, GuardedUnion) or isinstance(b, GuardedUnion):
-        return _split_binary(s, opcode, plain_number(a), plain_number(b))
+        a, b = _as_floats(s, opcode, plain_number(a), plain_number(b))
+        if (made := s.split_first((a, b), lambda x, y: binary(s, opcode, x, y))) is not None:
+            return made
     if unsigned_operators.meet(s, opcode, a, b):
         return unsigned_operators.binary(s, opcode, a, b)
     return scalars.binary(s, opcode, a, b)
 
 
-def _split_binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
-    """An int-or-float meets a float in + - * /: convert first, no branch is needed."""
+def _as_floats(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> tuple[Abstract, Abstract]:
+    """An int-or-float meets a float in + - * /: converted first, it needs no branch."""
     if opcode in ("add", "sub", "mul", "truediv"):
-        if isinstance(a, GuardedUnion) and numeric_kind(b) is FLOAT and scalars.is_number_union(a):
-            return binary(s, opcode, scalars.number_union_as_float(s, a), b)
-        if isinstance(b, GuardedUnion) and numeric_kind(a) is FLOAT and scalars.is_number_union(b):
-            return binary(s, opcode, a, scalars.number_union_as_float(s, b))
-    return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y))
+        if numeric_kind(b) is FLOAT and is_number_union(a):
+            return scalars.number_union_as_float(s, a), b
+        if numeric_kind(a) is FLOAT and is_number_union(b):
+            return a, scalars.number_union_as_float(s, b)
+    return a, b
 
 
 def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
@@ -79,10 +73,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract) -> Abstract:
         return scalars.compare(s, opcode, a, b)
     if complex_numbers.meet(a, b):
         return complex_numbers.compare(s, opcode, a, b)
-    if isinstance(a, GuardedUnion):
-        return s.split(a, lambda v: compare(s, opcode, v, b))
-    if isinstance(b, GuardedUnion):
-        return s.split(b, lambda v: compare(s, opcode, a, v))
+    if (made := s.split_first((a, b), lambda x, y: compare(s, opcode, x, y))) is not None:
+        return made
     if unsigned_operators.meet(s, opcode, a, b):
         return unsigned_operators.compare(s, opcode, a, b)
     return scalars.compare(s, opcode, a, b)
@@ -137,9 +129,7 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             items = heap.contents_with_gaps(s, value)  # refused where the paths before left it in different shapes
             return ragged.is_filled(s, items) if ragged.is_ragged(s, value) else Static(bool(items))
         case GuardedUnion():
-            joined = s.split(value, lambda v: truth(s, v))
-            assert isinstance(joined, Static | Value)
-            return joined
+            return truth(s, s.split(value, lambda v: truth(s, v)))
         case ObjRef() if "__bool__" not in dir(value.cls) and "__len__" not in dir(value.cls):
             return Static(True)
         case Closure() | BoundMethod() | Partial():
@@ -177,10 +167,9 @@ def _has_own_truth(cls: type) -> bool:
     return any(isinstance(getattr(cls, name, None), types.FunctionType) for name in ("__bool__", "__len__"))
 
 
+@per_alternative("value")
 def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:
     """`-x`, `+x`, `~x`."""
-    if isinstance(value, GuardedUnion):
-        return s.split(value, lambda v: unary(s, opcode, v))
     if isinstance(value, Complex):
         return complex_numbers.unary(s, opcode, value)
     if isinstance(value, Unsigned):

@@ -22,7 +22,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval, known_number
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.kinds import describe, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -69,6 +69,7 @@ def wrap(s: Evaluator, value: Any) -> Abstract:
     return known_number(s, dates.in_python(value) if dates.is_compiled(value) else value)
 
 
+@per_alternative("owner", unless=arrays.is_array)
 def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Abstract:
     """`owner.name`."""
     owner = scratch.seen(s, owner)
@@ -76,8 +77,6 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case GuardedUnion() if arrays.is_array(owner):
             return BoundMethod(owner, name) if callable(getattr(np.ndarray, name, None)) else s.split(
                 owner, lambda v: attribute(s, v, name, node))
-        case GuardedUnion():
-            return s.split(owner, lambda v: attribute(s, v, name, node))
         case Value() | WithoutAxes() if name == "__class__":
             return number_classes.class_of(s, owner, node)
         case Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
@@ -326,11 +325,10 @@ def _three(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> tuple[Abstr
     return owner, name.value, value
 
 
+@per_alternative("value")
 def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode) -> Abstract:
     """isinstance with the class that the value has in Python."""
     match value:
-        case GuardedUnion():
-            return s.split(value, lambda v: isinstance_of(s, v, classes, node))
         case Value() | WithoutAxes():
             return number_classes.is_instance(s, value, classes, node)
         case Static():

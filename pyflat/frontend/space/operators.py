@@ -29,7 +29,15 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
 from pyflat.frontend.state import heap, lookup, written
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, is_lane_number, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import (
+    alternatives,
+    describe,
+    is_lane_number,
+    is_number_union,
+    numeric_kind,
+    per_alternative,
+    plain_number,
+)
 from pyflat.frontend.state.values import (
     Abstract,
     Array,
@@ -63,8 +71,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
         return unsigned_operators.binary(s, opcode, a, b)
     if opcode == "add" and texts.are_many(a, b):
         return texts.concatenated(s, [a, b], node)
-    if any(isinstance(v, GuardedUnion) and not scalars.is_number_union(v) for v in (a, b)):
-        return scalars.split_pair(s, a, b, lambda x, y: binary(s, opcode, x, y, node))
+    if (split := s.split_first((a, b), lambda x, y: binary(s, opcode, x, y, node), is_number_union)) is not None:
+        return split
     if any(isinstance(v, GuardedUnion) for v in (a, b)) or all(numeric_kind(v) is not None for v in (a, b)):
         return num.binary(s, opcode, a, b)
     if isinstance(a, OtherText) or isinstance(b, OtherText):
@@ -283,10 +291,9 @@ def power(s: Evaluator, x: Abstract, y: Abstract, fixed: Any) -> Abstract:
     return s.build.op("np_power", base, scalars.as_float(s, y))
 
 
+@per_alternative("old")
 def in_place(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
     """`old <op>= value`: the array's own memory is written."""
-    if isinstance(old, GuardedUnion):
-        return s.split(old, lambda v: in_place(s, opcode, v, value, node))
     if isinstance(old, View):
         return whole_arrays.in_place(s, opcode, old, value, node)
     if not isinstance(old, Array):

@@ -31,10 +31,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 
 def matmul(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function: str = "matmul") -> Abstract:
     """`a @ b` or np.dot of arrays of one or two axes."""
-    for value in (a, b):
-        if isinstance(value, GuardedUnion) and not arrays.is_array(value):
-            return s.split(value, lambda v, old=value: matmul(  # type: ignore[misc]
-                s, v if a is old else a, v if b is old else b, node, function))
+    if (made := s.split_first((a, b), lambda x, y: matmul(s, x, y, node, function), arrays.is_array)) is not None:
+        return made
     left, right = (arrays.grid(s, v, node) for v in (a, b))
     if 0 in (left.ndim, right.ndim):
         raise s.raised(ValueError, node)

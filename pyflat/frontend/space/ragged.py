@@ -17,8 +17,8 @@ import libcst as cst
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, maybe_unbound
-from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, GuardedUnion, ListRef, Static
+from pyflat.frontend.state.kinds import bound_part, has_gap, lane, maybe_unbound
+from pyflat.frontend.state.values import CONFLICT, UNBOUND, Abstract, ListRef, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 
@@ -42,15 +42,14 @@ def items_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> 
 
 def split_gap(s: Evaluator, item: Abstract) -> tuple[Static | Value, Abstract]:
     """(which lanes have the item, the item)."""
-    if item is UNBOUND:
-        return Static(False), UNBOUND
-    if not (isinstance(item, GuardedUnion) and maybe_unbound(item)):
-        return Static(True), item
-    (here, then), (there, orelse) = split_gap(s, item.then), split_gap(s, item.orelse)
-    present = s.build.op("select", item.cond, lane(here), lane(there))
-    if then is UNBOUND or orelse is UNBOUND:
-        return present, orelse if then is UNBOUND else then
-    return present, GuardedUnion(item.cond, then, orelse)
+    return _present(s, item), bound_part(item)
+
+
+def _present(s: Evaluator, item: Abstract) -> Static | Value:
+    if not has_gap(item):
+        return Static(item is not UNBOUND)
+    here, there = _present(s, item.then), _present(s, item.orelse)
+    return s.build.op("select", item.cond, lane(here), lane(there))
 
 
 def length(s: Evaluator, items: Sequence[Abstract]) -> Abstract:

@@ -16,7 +16,7 @@ import numpy as np
 from pyflat.frontend.space import unsigned, width_rules
 from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import complex_parts, describe, lane, numeric_kind, plain_number
+from pyflat.frontend.state.kinds import complex_parts, describe, folded, lane, numeric_kind, plain_number
 from pyflat.frontend.state.manifest import in_same_order
 from pyflat.frontend.state.values import (
     UNBOUND,
@@ -123,32 +123,9 @@ def type_fault(s: Evaluator, value: Abstract) -> Exception:
                     needs_number=True)
 
 
-def split_pair(s: Evaluator, a: Abstract, b: Abstract, use: Callable[[Abstract, Abstract], Abstract]) -> Abstract:
-    """Do something with each alternative of the first GuardedUnion of two values; a second one with the same
-    condition has the same alternative."""
-    cond = a.cond if isinstance(a, GuardedUnion) else b.cond if isinstance(b, GuardedUnion) else None
-    assert cond is not None
-
-    def part(value: Abstract, holds: bool) -> Abstract:
-        if isinstance(value, GuardedUnion) and value.cond is cond:
-            return value.then if holds else value.orelse
-        return value
-
-    return s.branch(cond, lambda: use(part(a, True), part(b, True)), lambda: use(part(a, False), part(b, False)))
-
-
-def is_number_union(value: Abstract) -> bool:
-    if isinstance(value, GuardedUnion):
-        return is_number_union(value.then) and is_number_union(value.orelse)
-    return numeric_kind(value) is not None
-
-
 def number_union_as_float(s: Evaluator, value: Abstract) -> Value:
     """select(cond, float(then), float(orelse)): both conversions are harmless in every lane."""
-    if isinstance(value, GuardedUnion):
-        return s.build.op("select", value.cond, number_union_as_float(s, value.then),
-                          number_union_as_float(s, value.orelse))
-    return as_float(s, value)
+    return folded(value, lambda one: as_float(s, one), lambda *parts: s.build.op("select", *parts))
 
 
 def negate(s: Evaluator, value: Abstract) -> Abstract:

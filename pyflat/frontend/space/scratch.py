@@ -23,17 +23,8 @@ from pyflat.errors import FlattenError, Span
 from pyflat.frontend.space import containers
 from pyflat.frontend.state import aliasing, heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, maybe_unbound, numeric_kind
-from pyflat.frontend.state.values import (
-    UNBOUND,
-    Abstract,
-    DictRef,
-    GuardedUnion,
-    Scratch,
-    Seq,
-    Static,
-    Unavailable,
-)
+from pyflat.frontend.state.kinds import describe, numeric_kind
+from pyflat.frontend.state.values import UNBOUND, Abstract, DictRef, GuardedUnion, Scratch, Seq, Static, Unavailable
 from pyflat.ir.nodes import Value
 
 MAX_PLACES = 64
@@ -228,13 +219,7 @@ def set_item(s: Evaluator, owner: Any, key: Any, value: Abstract, node: cst.CSTN
 # --- caches
 def contains(s: Evaluator, scratch: Scratch, key: Abstract, node: cst.CSTNode) -> Abstract:
     """`key in cache`."""
-    return _is_bound(s, _look_up(s, scratch, key, node))
-
-
-def _is_bound(s: Evaluator, value: Abstract) -> Abstract:
-    if isinstance(value, GuardedUnion) and maybe_unbound(value):
-        return s.split(value, lambda part: _is_bound(s, part))
-    return Static(value is not UNBOUND)
+    return heap.where_present(s, _look_up(s, scratch, key, node), lambda _: Static(True), lambda: Static(False))
 
 
 def get(s: Evaluator, scratch: Scratch, key: Abstract, default: Abstract, node: cst.CSTNode) -> Abstract:

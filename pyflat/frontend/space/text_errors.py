@@ -60,10 +60,9 @@ def written_by(s: Evaluator, write: Callable[..., object], values: Sequence[Abst
         (cls,) = raised
         assert cls is not None
         raise s.raised(cls, node)
-    at = next(at for at, value in enumerate(values) if isinstance(value, GuardedUnion))
-    choice = values[at]
-    assert isinstance(choice, GuardedUnion)
-    return s.split(choice, lambda one: written_by(s, write, [*values[:at], one, *values[at + 1:]], node))
+    split = s.split_first(values, lambda *row: written_by(s, write, row, node))
+    assert split is not None
+    return split
 
 
 def _tried(s: Evaluator, write: Callable[..., object], row: Sequence[Abstract], node: cst.CSTNode

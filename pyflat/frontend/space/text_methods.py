@@ -8,7 +8,7 @@ from pyflat.frontend.space import characters, number_texts, ragged, scalars, tex
 from pyflat.frontend.space.characters import Items, code_of, items_of
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane
+from pyflat.frontend.state.kinds import alternatives, lane, mapped
 from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, Char, Chars, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
@@ -35,7 +35,7 @@ def _of_any(s: Evaluator, value: Abstract, items: Items, name: str, given: list[
         case "isdigit" | "isdecimal" | "isnumeric", []:
             return _are_digits(s, items, node)
         case "upper" | "lower", [] if not any(_is_beyond_ascii(item) for item in items):
-            return Chars(tuple(_in_case(s, item, name == "upper", node) for item in items))
+            return Chars(tuple(mapped(item, lambda one: _in_case(s, one, name == "upper", node)) for item in items))
     return None
 
 
@@ -138,15 +138,11 @@ def _without_first(s: Evaluator, items: Items, taken: str) -> Items:
 
 def _is_beyond_ascii(item: Abstract) -> bool:
     """Whether it may be a known character that is no ASCII: "ß" becomes two."""
-    if isinstance(item, GuardedUnion):
-        return _is_beyond_ascii(item.then) or _is_beyond_ascii(item.orelse)
-    return isinstance(item, Static) and type(item.value) is str and not item.value.isascii()
+    known = [one.value for one in alternatives(item) if isinstance(one, Static)]
+    return any(type(value) is str and not value.isascii() for value in known)
 
 
 def _in_case(s: Evaluator, item: Abstract, upper: bool, node: cst.CSTNode) -> Abstract:
-    if isinstance(item, GuardedUnion):
-        then, orelse = (_in_case(s, one, upper, node) for one in (item.then, item.orelse))
-        return GuardedUnion(item.cond, then, orelse)
     if isinstance(item, Static):
         return Static(item.value.upper() if upper else item.value.lower())
     if not isinstance(item, Char) or item.decimal:
@@ -242,7 +238,5 @@ def _known_replaced(s: Evaluator, items: Items, old: str, new: str) -> Abstract 
 
 
 def _may_be(item: Abstract, wanted: str) -> bool:
-    if isinstance(item, GuardedUnion):
-        return _may_be(item.then, wanted) or _may_be(item.orelse, wanted)
-    return item is not UNBOUND and not (isinstance(item, Char) and item.decimal) and \
-        not (isinstance(item, Static) and item.value != wanted)
+    return any(one is not UNBOUND and not (isinstance(one, Char) and one.decimal) and
+               not (isinstance(one, Static) and one.value != wanted) for one in alternatives(item))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import libcst as cst
 
 from pyflat.frontend.space import characters, ragged, scalars
 from pyflat.frontend.space.characters import Items, code_of
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane
-from pyflat.frontend.state.values import UNBOUND, Abstract, Char, GuardedUnion, Static
+from pyflat.frontend.state.kinds import alternatives, bound_part, lane
+from pyflat.frontend.state.values import Abstract, Char, GuardedUnion, Static
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
 
@@ -59,7 +57,7 @@ def _without_spaces(items: Items) -> Items:
 
 
 def _is_space(item: Abstract) -> bool:
-    known = item.then if isinstance(item, GuardedUnion) and item.orelse is UNBOUND else item
+    known = bound_part(item)
     return isinstance(known, Static) and known.value.isspace()
 
 
@@ -73,17 +71,10 @@ def _without_prefix(items: Items, base: int) -> Items:
 
 def _check_known(s: Evaluator, items: Items, node: cst.CSTNode) -> None:
     """What int() takes beside digits, signs and letters is refused."""
-    for value in map(_known_of, items):
-        for one in value:
-            if one == "_" or one.isspace() or not one.isascii():
-                raise s.refuse("flatten/unsupported-expression", f"int() of a string with {one!r} in it", node,
-                               help="leave it out of the string")
-
-
-def _known_of(item: Abstract) -> Sequence[str]:
-    if isinstance(item, GuardedUnion):
-        return [*_known_of(item.then), *_known_of(item.orelse)]
-    return [item.value] if isinstance(item, Static) else []
+    for one in [one.value for item in items for one in alternatives(item) if isinstance(one, Static)]:
+        if one == "_" or one.isspace() or not one.isascii():
+            raise s.refuse("flatten/unsupported-expression", f"int() of a string with {one!r} in it", node,
+                           help="leave it out of the string")
 
 
 def _digit(s: Evaluator, value: Abstract, base: int, node: cst.CSTNode) -> tuple[Value, Value]:

@@ -22,7 +22,7 @@ import libcst as cst
 from pyflat.frontend.space import grown_texts, scalars, text_errors
 from pyflat.frontend.state import heap, lookup, written
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -30,7 +30,6 @@ from pyflat.frontend.state.values import (
     Char,
     DictRef,
     GrownText,
-    GuardedUnion,
     ListRef,
     NumberText,
     ObjRef,
@@ -50,10 +49,9 @@ _ASKED = {"": ("__format__", "__str__", "__repr__"), "s": ("__str__", "__repr__"
           "a": ("__repr__",)}
 
 
+@per_alternative("value")
 def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: cst.CSTNode) -> Abstract:
     """format(value, spec), after str() or repr() where `conversion` says so ("s", "r")."""
-    if isinstance(value, GuardedUnion):
-        return s.split(value, lambda one: written_as(s, one, spec, conversion, node))
     convert = _CONVERT[conversion]
     if isinstance(value, Static):
         return scalars.const_eval(s, lambda: format(convert(value.value), spec))
@@ -97,14 +95,9 @@ def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst
 def concatenated(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """The strings one after the other, for each combination of alternatives; where these are many, a known string among
     others stays an alternative of its own."""
-    unions = [part for part in parts if isinstance(part, GuardedUnion)]
-    if unions and math.prod(len(alternatives(part)) for part in unions) <= written.MAX_LAYOUTS:
-        first = unions[0]
-
-        def with_one(one: Abstract) -> Abstract:
-            return concatenated(s, [one if part is first else part for part in parts], node)
-
-        return s.split(first, with_one)
+    if math.prod(len(alternatives(part)) for part in parts) <= written.MAX_LAYOUTS and (
+            made := s.split_first(parts, lambda *row: concatenated(s, row, node))) is not None:
+        return made
     if not all(map(is_string, parts)):
         return text_errors.written_by(s, lambda *known: "".join(known), parts, node)
     if any(isinstance(part, GrownText) for part in parts):

@@ -7,6 +7,7 @@ builder and raises ControlLeft, which unwinds to them.
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -504,6 +505,25 @@ class Evaluator:
         """Do something with each alternative of a GuardedUnion, under its predicate, and join."""
         return self.branch(choice.cond, lambda: use(choice.then), lambda: use(choice.orelse), name,
                            test=Origin())
+
+    def each(self, value: Abstract, use: Callable[[Abstract], Abstract | None]) -> Abstract:
+        """`use` of the value, or of each of its alternatives (see `kinds.per_alternative`)."""
+        if isinstance(value, GuardedUnion):
+            return self.split(value, lambda one: self.each(one, use))
+        return use(value) or NONE
+
+    def split_first(self, row: Sequence[Abstract], use: Callable[..., Abstract],
+                    unless: Callable[[Abstract], bool] | None = None) -> Abstract | None:
+        """`use` of the row's values, with each alternative of the first union among them for which `unless` does not
+        hold, and of others with its condition; None where there is none."""
+        for value in row:
+            if isinstance(value, GuardedUnion) and (unless is None or not unless(value)):
+                then, orelse = (
+                    [getattr(v, arm) if isinstance(v, GuardedUnion) and v.cond is value.cond else v for v in row]
+                    for arm in ("then", "orelse"))
+                return self.branch(value.cond, functools.partial(use, *then), functools.partial(use, *orelse),
+                                   test=Origin())
+        return None
 
     def outer_states(self) -> list[State]:
         """The states of the frames below the running one."""

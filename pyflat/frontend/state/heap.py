@@ -9,7 +9,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, describe, entries_of, lane, maybe_unbound
+from pyflat.frontend.state.kinds import cells_of, describe, entries_of, has_gap, lane, maybe_unbound
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -122,7 +122,7 @@ def where_present(s: Evaluator, item: Abstract, use: Callable[[Abstract], Abstra
     """`use(item)` in the lanes that have the item, `skip()` in the others."""
     if item is UNBOUND:
         return skip()
-    if isinstance(item, GuardedUnion) and maybe_unbound(item):
+    if has_gap(item):
         then, orelse = item.then, item.orelse
         return s.branch(item.cond, lambda: where_present(s, then, use, skip),
                         lambda: where_present(s, orelse, use, skip))

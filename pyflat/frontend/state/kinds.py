@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeGuard
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -176,13 +177,6 @@ def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
     return Static(base(value.value))
 
 
-def alternatives(value: Abstract) -> list[Abstract]:
-    """What a value may be, by lane."""
-    if isinstance(value, GuardedUnion):
-        return alternatives(value.then) + alternatives(value.orelse)
-    return [value]
-
-
 def cells_of(contents: Sequence[Any]) -> Seq | None:
     """The places of a list that has grown in a loop (`space.growing`), None for any other."""
     if len(contents) == 1 and type(contents[0]) is Seq and contents[0].cls is Cells:
@@ -202,13 +196,6 @@ def lane_form(state: State, ref: DictRef, known: Contents) -> Contents:
     """The contents of a dict with known keys as one whose keys may differ from lane to lane."""
     state.heap[ref.entries] = tuple(Seq(tuple, (Static(key), item)) for key, item in known)
     return ((ENTRIES, ref.entries),)
-
-
-def maybe_unbound(value: Abstract) -> bool:
-    """Some lanes have no value here."""
-    if isinstance(value, GuardedUnion):
-        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
-    return value is UNBOUND
 
 
 def python_type(kind: Kind) -> type:
@@ -265,3 +252,88 @@ def is_folded(value: Abstract) -> bool:
         return True
     return isinstance(value, Lazy) and value.written is not None and not value.used \
         and isinstance(value.written.source, Ranges)
+
+
+# --- unions
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def per_alternative(*names: str, unless: Callable[[Abstract], bool] | None = None
+                    ) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A function of an evaluator and of values that is called once for each alternative of its arguments `names`, which
+    are given by position; a union for which `unless` holds is passed as it is.
+
+    The calls are the arms of an If (`Evaluator.split`): first that with `then`, in the lanes that have it, next that
+    with `orelse`, which sees nothing of what the first has done; what they return and write is joined behind both. The
+    first of `names` that is a union is split first, and the others in each of its arms.
+    """
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        places = [function.__code__.co_varnames.index(name) for name in names]
+
+        @functools.wraps(function)
+        def distributed(*given: Any, **named: Any) -> Any:
+            for at in places:
+                if type(given[at]) is GuardedUnion and (unless is None or not unless(given[at])):
+                    return split(at, given, named)
+            return function(*given, **named)
+
+        def split(at: int, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+            return given[0].split(given[at], lambda one: distributed(*given[:at], one, *given[at + 1:], **named))
+
+        return distributed
+
+    return decorate
+
+
+def alternatives(value: Abstract) -> list[Abstract]:
+    """What a value may be, by lane."""
+    if isinstance(value, GuardedUnion):
+        return alternatives(value.then) + alternatives(value.orelse)
+    return [value]
+
+
+def is_number_union(value: Abstract) -> bool:
+    """A number in every lane."""
+    if isinstance(value, GuardedUnion):
+        return is_number_union(value.then) and is_number_union(value.orelse)
+    return numeric_kind(value) is not None
+
+
+def maybe_unbound(value: Abstract) -> bool:
+    """Some lanes have no value here."""
+    if isinstance(value, GuardedUnion):
+        return maybe_unbound(value.then) or maybe_unbound(value.orelse)
+    return value is UNBOUND
+
+
+def has_gap(value: Abstract) -> TypeGuard[GuardedUnion]:
+    """Some lanes have a value here, others have none."""
+    return type(value) is GuardedUnion and maybe_unbound(value)
+
+
+def bound_part(value: Abstract) -> Abstract:
+    """What the lanes have that have a value here; UNBOUND where none has one."""
+    if not has_gap(value):
+        return value
+    then, orelse = bound_part(value.then), bound_part(value.orelse)
+    return orelse if then is UNBOUND else then if orelse is UNBOUND else GuardedUnion(value.cond, then, orelse)
+
+
+def folded(value: Abstract, use: Callable[[Abstract], R], choose: Callable[[Value, R, R], R]) -> R:
+    """`use` of each alternative, all of them computed in every lane, and `choose(cond, then, orelse)` of any two."""
+    if isinstance(value, GuardedUnion):
+        return choose(value.cond, folded(value.then, use, choose), folded(value.orelse, use, choose))
+    return use(value)
+
+
+def mapped(value: Abstract, use: Callable[[Abstract], Abstract]) -> Abstract:
+    """The value with `use` of each alternative in its place, computed in every lane; UNBOUND stays."""
+    return folded(value, lambda one: one if one is UNBOUND else use(one), GuardedUnion)
+
+
+def present_in(lanes: Static | Value, item: Abstract) -> list[Abstract]:
+    """The item as a part of a row of which these lanes have it."""
+    if isinstance(lanes, Static):
+        return [item] if lanes.value else []
+    return [GuardedUnion(lanes, item, UNBOUND)]

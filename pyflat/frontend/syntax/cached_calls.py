@@ -21,7 +21,7 @@ import libcst as cst
 
 from pyflat.frontend.state import aliasing, heap, lookup, signatures
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import same_static
+from pyflat.frontend.state.kinds import per_alternative, same_static
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -31,7 +31,6 @@ from pyflat.frontend.state.values import (
     Closure,
     DictRef,
     Frame,
-    GuardedUnion,
     IterRef,
     LaneSet,
     ListRef,
@@ -123,6 +122,7 @@ def require_keys(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> None:
         _require_key(s, value, node)
 
 
+@per_alternative("value")
 def _require_key(s: Evaluator, value: Abstract, node: cst.CSTNode) -> None:
     """TypeError for what has no hash; what has a hash of its own is refused."""
     match value:
@@ -135,8 +135,6 @@ def _require_key(s: Evaluator, value: Abstract, node: cst.CSTNode) -> None:
                 hash(value.value)
             except TypeError:
                 raise s.raised(TypeError, node) from None
-        case GuardedUnion():
-            s.split(value, lambda each: _require_key(s, each, node))
         case Seq():
             _require_hash_of(s, value.cls, tuple, node)
             for item in value.items:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Cleanup, Evaluator, TryScope
-from pyflat.frontend.state.values import Abstract, GuardedUnion, Scope, Static
+from pyflat.frontend.state.values import Abstract, Scope, Static
 from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.faults import RULES, outside_domain
@@ -90,9 +90,6 @@ def catch(s: Evaluator, classes: tuple[type[BaseException], ...], body: Callable
         raise s.leave(done)
 
     def handled(raised: Abstract) -> None:
-        if isinstance(raised, GuardedUnion):
-            s.split(raised, handled)
-            return
         assert isinstance(raised, Static)
         s.effects.handling += 1
         try:
@@ -100,7 +97,7 @@ def catch(s: Evaluator, classes: tuple[type[BaseException], ...], body: Callable
         finally:
             s.effects.handling -= 1
 
-    s.region(done, lambda: handled(s.region(scope.raised, run)))
+    s.region(done, lambda: s.each(s.region(scope.raised, run), handled))
 
 
 def _check(s: Evaluator, op: Op) -> None:

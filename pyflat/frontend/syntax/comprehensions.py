@@ -23,6 +23,7 @@ import libcst as cst
 from pyflat.frontend.space import containers, growing, item_writes, ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.kinds import per_alternative
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -31,7 +32,6 @@ from pyflat.frontend.state.values import (
     BoundMethod,
     Frame,
     GeneratorExpression,
-    GuardedUnion,
     Lazy,
     Ranges,
     Static,
@@ -222,10 +222,8 @@ def _accumulator(s: Evaluator, start: Abstract) -> str:
     return name
 
 
+@per_alternative("source")
 def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callable[[], None]) -> None:
-    if isinstance(source, GuardedUnion):
-        s.split(source, lambda one: _clause(s, clause, one, inside))
-        return
     one = functools.partial(_one, s, clause, inside)
     source = growing.as_range(s, source, clause.iter)
     if isinstance(source, Ranges):

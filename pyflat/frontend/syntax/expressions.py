@@ -15,7 +15,7 @@ from pyflat.frontend.remedies import nodes_in
 from pyflat.frontend.space import containers, lane_dicts, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.state import facts, heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, is_lane_number, maybe_unbound, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, has_gap, is_lane_number, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -24,7 +24,6 @@ from pyflat.frontend.state.values import (
     Axes,
     BoxRef,
     Frame,
-    GuardedUnion,
     Pending,
     Slice,
     Static,
@@ -122,7 +121,7 @@ def _load_local(s: Evaluator, frame: Frame, name: str, node: cst.CSTNode | None)
         raise s.raised(UnboundLocalError, node)
     if isinstance(value, Unavailable):
         raise value.error
-    if isinstance(value, GuardedUnion) and maybe_unbound(value):
+    if has_gap(value):
         value = _bound_part(s, value, name, node)
         if frame is s.frame:
             s.store(name, value)
@@ -154,7 +153,7 @@ def outside_place(s: Evaluator, name: str) -> tuple[Any, str] | None:
 def _bound_part(s: Evaluator, value: Abstract, name: str, node: cst.CSTNode | None) -> Abstract:
     if value is UNBOUND:
         raise s.raised(UnboundLocalError, node)
-    if isinstance(value, GuardedUnion) and maybe_unbound(value):
+    if has_gap(value):
         return s.split(value, lambda v: _bound_part(s, v, name, node), name)
     return value
 
@@ -284,13 +283,8 @@ def _boolean(s: Evaluator, node: cst.BooleanOperation) -> Abstract:
     """`a and b`, `a or b`: an operand, the second evaluated only where the first does not decide."""
     left = evaluate(s, node.left)
     if any(isinstance(option, Static) and numeric_kind(option) is None for option in alternatives(left)):
-        return _each(s, left, lambda one: _decided(s, one, node))
+        return s.each(left, lambda one: _decided(s, one, node))
     return _decided(s, left, node)
-
-
-def _each(s: Evaluator, value: Abstract, use: Callable[[Abstract], Abstract]) -> Abstract:
-    """What is done to each alternative."""
-    return s.split(value, lambda one: _each(s, one, use)) if isinstance(value, GuardedUnion) else use(value)
 
 
 def _decided(s: Evaluator, left: Abstract, node: cst.BooleanOperation) -> Abstract:

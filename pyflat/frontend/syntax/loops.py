@@ -18,7 +18,8 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.space import containers, growing, memories
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, Nest
-from pyflat.frontend.state.values import NONE, Abstract, GuardedUnion, LoopScope, Ranges, Scope, Static, View
+from pyflat.frontend.state.kinds import per_alternative
+from pyflat.frontend.state.values import NONE, Abstract, LoopScope, Ranges, Scope, Static, View
 from pyflat.frontend.syntax import nests, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
 
@@ -43,10 +44,8 @@ def execute_for(s: Evaluator, node: cst.For) -> None:
     _for_over(s, node, s.space.evaluate(node.iter))
 
 
+@per_alternative("source")
 def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
-    if isinstance(source, GuardedUnion):
-        s.split(source, lambda v: _for_over(s, node, v))
-        return
     if isinstance(source, View):
         source = memories.rows(s, source, node)
     if s.loops != "unroll":

@@ -16,7 +16,7 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
-from pyflat.frontend.state.kinds import alternatives, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, is_number_union
 from pyflat.frontend.state.values import Abstract, GuardedUnion, State, Static
 from pyflat.frontend.syntax.loops import checkpoint
 
@@ -56,10 +56,8 @@ def arms(s: Evaluator, test: cst.BaseExpression, then: Arm, orelse: Arm) -> tupl
     """The arms of a branch, in which names mean what gets there."""
     for name in s.frame.captured.once(_names, test):
         value = s.state.locals.get(name)
-        if not isinstance(value, GuardedUnion):
-            continue
-        options = alternatives(value)
-        if len(options) > MAX_ALTERNATIVES or all(numeric_kind(option) is not None for option in options):
+        if not isinstance(value, GuardedUnion) or is_number_union(value) or (
+                len(options := alternatives(value)) > MAX_ALTERNATIVES):
             continue
         known = {id(option): _asked(s, test, name, option) for option in options}
         left = _left(value, known, unwanted=False), _left(value, known, unwanted=True)

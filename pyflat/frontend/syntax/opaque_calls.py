@@ -11,10 +11,10 @@ import numpy as np
 
 from pyflat.errors import InternalError
 from pyflat.frontend import results
-from pyflat.frontend.space.scalars import is_number_union, number_union_as_float
+from pyflat.frontend.space.scalars import number_union_as_float
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, lane, numeric_kind
+from pyflat.frontend.state.kinds import describe, is_number_union, lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Closure, GuardedUnion, Static
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
@@ -96,8 +96,11 @@ def _operands(s: Evaluator, value: Abstract, operands: list[Value], node: cst.CS
             raise s.refuse("flatten/int-too-large", f"the integer {value.value!r} does not fit into 64 bits", node)
         operands.append(lane(value))
         return Leaf(operands[-1].kind)
+    if is_number_union(value):  # of different kinds: one operand, so that the call is not duplicated
+        operands.append(number_union_as_float(s, value))
+        return Leaf(FLOAT)
     if isinstance(value, GuardedUnion):
-        return _choice(s, value, operands, node)
+        raise s.refuse("flatten/mixed-join", f"{describe(value)} is an argument of an opaque call", node)
     if isinstance(value, Static) and isinstance(value.value, str | None):
         return Fixed(value.value)
     parts = results.parts_of(value, s.state)
@@ -106,14 +109,6 @@ def _operands(s: Evaluator, value: Abstract, operands: list[Value], node: cst.CS
                        why="the operation takes numbers, strings and None, and records and sequences of them",
                        help="pass the object's name as a string, or its numbers")
     return Record(parts.cls, parts.names, tuple(_operands(s, item, operands, node) for item in parts.items))
-
-
-def _choice(s: Evaluator, value: GuardedUnion, operands: list[Value], node: cst.CSTNode) -> Shape:
-    """One of two numbers of different kinds becomes one operand: the call is not duplicated."""
-    if not is_number_union(value):
-        raise s.refuse("flatten/mixed-join", f"{describe(value)} is an argument of an opaque call", node)
-    operands.append(number_union_as_float(s, value))
-    return Leaf(FLOAT)
 
 
 def _joined(operands: list[Value]) -> Kind:

@@ -12,8 +12,8 @@ import libcst as cst
 
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, DictRef, GuardedUnion, Static
+from pyflat.frontend.state.kinds import numeric_kind, per_alternative
+from pyflat.frontend.state.values import Abstract, DictRef, Static
 
 
 def execute_match(s: Evaluator, node: cst.Match) -> None:
@@ -119,9 +119,8 @@ _WHOLE_SUBJECT = (bool, bytearray, bytes, dict, float, frozenset, int, list, set
 """Classes whose one positional pattern is for the subject itself."""
 
 
+@per_alternative("subject")
 def _class(s: Evaluator, subject: Abstract, pattern: cst.MatchClass) -> Abstract:
-    if isinstance(subject, GuardedUnion):
-        return s.split(subject, lambda one: _class(s, one, pattern))
     cls = s.space.evaluate(pattern.cls)
     if not isinstance(cls, Static) or not isinstance(cls.value, type):
         raise s.refuse("flatten/unsupported-statement", "the class of this pattern is not known", pattern)

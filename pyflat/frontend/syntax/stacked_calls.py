@@ -19,19 +19,8 @@ import libcst as cst
 from pyflat.frontend.space import scalars
 from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane
-from pyflat.frontend.state.values import (
-    UNBOUND,
-    Abstract,
-    Arguments,
-    BoundMethod,
-    Frame,
-    GuardedUnion,
-    LoopScope,
-    Seq,
-    State,
-    Static,
-)
+from pyflat.frontend.state.kinds import bound_part, is_number_union, lane
+from pyflat.frontend.state.values import UNBOUND, Abstract, Arguments, BoundMethod, Frame, LoopScope, Seq, State, Static
 from pyflat.frontend.syntax import cleanups, rolled_loops
 from pyflat.ir.build import const
 
@@ -145,15 +134,8 @@ def called(s: Evaluator, frame: Frame, found: Stacked, bound: dict[str, Abstract
 
 def _filled(value: Abstract) -> Abstract:
     """A result that is there wherever it is asked for."""
-    found = _bound(value)
+    found = bound_part(value)
     return Static(0) if found is UNBOUND else found
-
-
-def _bound(value: Abstract) -> Abstract:
-    if not isinstance(value, GuardedUnion):
-        return value
-    then, orelse = _bound(value.then), _bound(value.orelse)
-    return orelse if then is UNBOUND else then if orelse is UNBOUND else GuardedUnion(value.cond, then, orelse)
 
 
 def _ask(s: Evaluator, name: str, given: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
@@ -173,7 +155,7 @@ def _go_around(s: Evaluator, found: Stacked, bound: dict[str, Abstract], depth: 
 def give(s: Evaluator, frame: Frame, found: Stacked, value: Abstract, node: cst.CSTNode) -> None:
     """`return value`: the result of the whole, or one more of the call beneath."""
     known, found.texts = found.texts, found.texts or templates.are_strings(value)
-    if not scalars.is_number_union(value) and not known:
+    if not is_number_union(value) and not known:
         raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
                        label="the recursion depends on the data", why="its calls wait on a stack, whose results are "
                        "numbers", help="write it as a loop")

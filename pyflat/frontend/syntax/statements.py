@@ -12,17 +12,16 @@ import libcst as cst
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.space import arrays, containers, growing, memories, operators, routines, scratch, whole_arrays
-from pyflat.frontend.space.scalars import METHODS, is_number_union
+from pyflat.frontend.space.scalars import METHODS
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe
+from pyflat.frontend.state.kinds import describe, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
     BoundMethod,
     Caught,
-    GuardedUnion,
     ListRef,
     Pending,
     Scratch,
@@ -186,11 +185,10 @@ def _added(s: Evaluator, old: Abstract, node: cst.BaseExpression) -> Abstract:
     return expressions.operand(s, node) if isinstance(old, View) else s.space.evaluate(node)
 
 
+@per_alternative("old", unless=arrays.is_numeric)
 def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(old) or isinstance(old, View):
         return operators.in_place(s, opcode, old, value, node)
-    if isinstance(old, GuardedUnion) and not is_number_union(old):
-        return s.split(old, lambda part: _combine(s, opcode, part, value, node))
     in_place = lookup.method_of(old, "__i" + METHODS[opcode][2:])
     if in_place is not None:
         return lookup.call_method(s, in_place, [old, value], node)
