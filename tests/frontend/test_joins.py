@@ -12,6 +12,10 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.frontend.specialise import specialise
+from pyflat.ir.print import format_function
+from pyflat.ir.shape import Leaf
+from pyflat.ir.types import FLOAT
 from tests.generator.differential import loaded
 
 HEAD = """
@@ -122,3 +126,20 @@ def formats(n, x):
 def test_strings_of_several_formats_meet(target):
     n, x = np.array([0, 1, 2, 5, 6]), np.array([0.5, 0.5, 3.0, 9.0, 0.0])
     assert pyflat.twin(formats, target=target)(n, x).tolist() == list(map(formats, n.tolist(), x.tolist()))
+
+
+def both_of_one_if(x, y):
+    if x > y:
+        a, b = 1, y
+    else:
+        a, b = "low", "high"
+    return a < b
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_values_of_one_if_are_split_together(target):
+    """1 < "high" would be a TypeError, which no lane asks for."""
+    assert "fault" not in format_function(specialise(both_of_one_if, {"x": Leaf(FLOAT), "y": Leaf(FLOAT)}).function)
+    x, y = np.array([2.0, 1.0, 3.0]), np.array([1.0, 2.0, 2.0])
+    twin = pyflat.twin(both_of_one_if, target=target)
+    assert twin(x, y).tolist() == list(map(both_of_one_if, x.tolist(), y.tolist()))
