@@ -1,0 +1,294 @@
+"""Outlines what an iteration of a parallel loop does, as a function of numbers that is flattened like any other.
+
+    for i in range(n):                      def body(x, y):                lanes: the iterations
+        if x[i] > 0.0:                          if x > 0.0:
+            y[i] = math.log(x[i])                   y = math.log(x)
+                                                return y                   y[i] = body(x[i], y[i])
+
+An element that an iteration loads or stores, at one position relative to the counters, is a variable of the function:
+what it holds is a parameter, and a result where it is stored. So the body has no memory, and a load behind a store is
+the number that was stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyflat.analysis.parallel_loops import linear, places
+from pyflat.errors import FlattenError
+from pyflat.ir.edit.copying import Copier
+from pyflat.ir.loops import all_ops, definitions, uses
+from pyflat.ir.memory import MEMORY_OPERATIONS, WRAPPING, may_warn
+from pyflat.ir.nodes import (
+    Block,
+    Const,
+    End,
+    Exit,
+    Fault,
+    Function,
+    If,
+    Item,
+    Label,
+    Loop,
+    Op,
+    Param,
+    Region,
+    Value,
+    Yield,
+    walk,
+)
+from pyflat.ir.types import BOOL, FLOAT, MEMORY, VOID
+from pyflat.ir.uses import results_of
+from pyflat.passes import pipelines
+
+Element = tuple[str, tuple[object, ...]]
+"""An array, and the position in it: a sum for each axis."""
+
+_NUMBERS = frozenset({"rounded", "narrow", "divide", "fitted", "u_shl", "u_shr", "u_div", "u_mod", "u_float"})
+_WARNS = Fault("Undecided", "NumPy warns")
+
+
+@dataclass(frozen=True, slots=True)
+class Outlined:
+    """The body of a loop as a function for engines, whose last result is the suspect bit.
+
+    loads    for the first parameters an access to the element that each is
+    given    what the others are: numbers of the code around the body, counters among them
+    stores   for each result but the suspect bit a store of the element that it is
+    """
+
+    function: Function
+    loads: Sequence[Op]
+    given: Sequence[Value]
+    stores: Sequence[Op]
+
+
+def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Outlined | None:
+    """The body of an iteration, which `loop` goes on after; None for what needs memory. A lane in which NumPy would
+    warn is suspect, if that is to `watch`."""
+    ops = list(all_ops(list(body)))
+    if any(op.opcode in WRAPPING or op.opcode in MEMORY_OPERATIONS and op.opcode not in (
+            "load", "store", "index", *_NUMBERS) or op.opcode in ("call", "ufunc", "gather", "part") for op in ops):
+        return None
+    memories = _Memories(body, loop)
+    if not memories.are_told_apart():
+        return None
+    made = _Outline(memories, loop, watch=watch).function(name, body)
+    try:
+        function = pipelines.run(pipelines.flatten_ir(made.function), pipelines.engine())
+    except FlattenError:
+        return None
+    if any(op.opcode == "index" for op in all_ops(function.body)):
+        return None
+    return _without_unused(Outlined(function, made.loads, made.given, made.stores))
+
+
+def _without_unused(found: Outlined) -> Outlined:
+    fn = found.function
+    used = {*uses(fn.body), *results_of(fn)}
+    fn.params, sources = [p for p in fn.params if p in used], [
+        source for param, source in zip(fn.params, [*found.loads, *found.given], strict=True) if param in used]
+    loads = [source for source in sources if isinstance(source, Op) and source in found.loads]
+    return Outlined(fn, loads, sources[len(loads):], found.stores)
+
+
+class _Memories:
+    """Which elements of each memory the body of a loop accesses. A memory is known by the parameter of the loop."""
+
+    def __init__(self, body: Sequence[Item], loop: Loop):
+        self._came: dict[Value, Value] = {}
+        """What a node passes on -> one of the values that it may be."""
+        self.elements: dict[Value, dict[Element, Op]] = {}
+        """Memory -> its elements, and an access to each."""
+        self.stored: dict[Value, dict[Element, Op]] = {}
+        self._trace(body)
+        for op in all_ops(list(body)):
+            if op.opcode in ("load", "store"):
+                of = self.memory(op.args[0])
+                self.elements.setdefault(of, {}).setdefault(element_of(op), op)
+                if op.opcode == "store":
+                    self.stored.setdefault(of, {}).setdefault(element_of(op), op)
+
+    def memory(self, value: Value) -> Value:
+        while True:
+            if isinstance(value, Op) and value.opcode == "store":
+                value = value.args[0]
+            elif value in self._came:
+                value = self._came[value]
+            else:
+                return value
+
+    def _trace(self, items: Sequence[Item]) -> None:
+        targets: dict[Label, Sequence[Value]] = {}
+        for item in walk(list(items)):
+            if isinstance(item, Loop):
+                self._came.update(zip(item.params, item.inits, strict=True))
+            if isinstance(item, Region | Loop):
+                targets[item.label] = item.results
+                self._note(item.body if isinstance(item, Region) else (), item.results)
+            elif isinstance(item, If):
+                self._note(item.then, item.results)
+                self._note(item.orelse, item.results)
+        for item in walk(list(items)):
+            if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label in targets:
+                self._pairs(item.end.values, targets[item.end.label])
+
+    def _note(self, items: Sequence[Item], results: Sequence[Value]) -> None:
+        last = items[-1] if items else None
+        if isinstance(last, Block) and isinstance(last.end, Yield):
+            self._pairs(last.end.values, results)
+
+    def _pairs(self, values: Sequence[Value], results: Sequence[Value]) -> None:
+        for value, result in zip(values, results, strict=True):
+            if value.kind is MEMORY:
+                self._came.setdefault(result, value)
+
+    def are_told_apart(self) -> bool:
+        """Two elements of a memory that is stored to are never the same one."""
+        return all(_differ(a, b) for of in self.stored for a in self.elements[of] for b in self.stored[of] if a != b)
+
+
+def element_of(access: Op) -> Element:
+    """The element that an access is to."""
+    forms = [linear(place) for place in places(access)]
+    return access.attr("array"), tuple(
+        place if form is None else (frozenset(form[0].items()), form[1])
+        for place, form in zip(places(access), forms, strict=True))
+
+
+def _differ(a: Element, b: Element) -> bool:
+    return a[0] == b[0] and any(
+        isinstance(x, tuple) and isinstance(y, tuple) and x[0] == y[0] and x[1] != y[1]
+        for x, y in zip(a[1], b[1], strict=True))
+
+
+class _Outline(Copier):
+    """Copies the body with a variable for each element of a memory that is stored to, in the place of the memory."""
+
+    def __init__(self, memories: _Memories, loop: Loop, *, watch: bool):
+        super().__init__()
+        self.memories, self.loop, self.watch = memories, loop, watch
+        self.held: dict[Value, dict[Element, Value]] = {}
+        """What the elements of a memory hold, as far as it can be one of several things."""
+        self.first: dict[Element, Param] = {}
+        self.end_label = Label("return")
+        self.labels[loop.again] = self.end_label
+
+    def function(self, name: str, body: Sequence[Item]) -> Outlined:
+        loads: list[Op] = []
+        for of, elements in self.memories.elements.items():
+            for element, access in elements.items():
+                loads.append(access)
+                kind = access.kind if access.opcode == "load" else access.args[-1].kind
+                self.first[element] = Param(kind, element[0])
+            self.held[of] = {element: self.first[element] for element in self.memories.stored.get(of, ())}
+        inside = {*definitions(body)}
+        given = [value for value in dict.fromkeys(_numbers_used(body)) if value not in inside]
+        params = [Param(value.kind, value.name) for value in given]
+        self.values.update(zip(given, params, strict=True))
+        items = self.items(body)
+        last = items[-1]
+        assert isinstance(last, Block)
+        if isinstance(last.end, Yield):
+            last.end = Yield(self._stored(_end_of(body)))
+        stores = [store for elements in self.memories.stored.values() for store in elements.values()]
+        kinds = [store.args[-1].kind for store in stores]
+        made = Function(name, [*self.first.values(), *params], items, self.end_label, kinds)
+        return Outlined(made, loads, given, stores)
+
+    def _stored(self, end: End) -> list[Value]:
+        """What the elements that are stored to hold where an iteration ends."""
+        now = {self.memories.memory(value): value for value in end.values if value.kind is MEMORY}
+        return [value for of in self.memories.stored for value in self._held(now.get(of, of)).values()]
+
+    def _held(self, memory: Value) -> dict[Element, Value]:
+        found = self.held.get(memory)
+        if found is None:
+            found = self.held[memory] = self.held.get(self.memories.memory(memory), {})
+        return found
+
+    def read_all(self, values: Sequence[Value]) -> list[Value]:
+        return [each for value in values for each in (
+            self._held(value).values() if value.kind is MEMORY else (self.read(value),))]
+
+    def params(self, params: Sequence[Param]) -> list[Param]:
+        fresh: list[Param] = []
+        for param in params:
+            if param.kind is MEMORY:
+                of = self.memories.stored.get(self.memories.memory(param), {})
+                self.held[param] = {element: Param(self.first[element].kind, element[0]) for element in of}
+                fresh += [each for each in self.held[param].values() if isinstance(each, Param)]
+            else:
+                fresh += super().params([param])
+        return fresh
+
+    def loop(self, loop: Loop) -> Loop:
+        counted, loop.counted = loop.counted, None
+        try:
+            made = super().loop(loop)
+        finally:
+            loop.counted = counted
+        found = None if counted is None else self.values[counted]
+        assert found is None or isinstance(found, Param)
+        made.counted = found
+        return made
+
+    def end(self, end: End) -> End:
+        if isinstance(end, Exit) and end.label is self.loop.again:
+            return Exit(self.end_label, self._stored(end))
+        return super().end(end)
+
+    def standing_for(self, op: Op) -> Sequence[Op]:
+        match op.opcode:
+            case "index":  # inside, as is tested before the loop
+                self.values[op] = self.read(op.args[0])
+                return []
+            case "load":
+                element = element_of(op)
+                self.values[op] = self._held(op.args[0]).get(element, self.first[element])
+                return []
+            case "store":
+                self.held[op] = {**self._held(op.args[0]), element_of(op): self.read(op.args[-1])}
+                return []
+        made = self.op(op)
+        return [made, *_warning(made)] if self.watch and may_warn(op.opcode, op.kind) else [made]
+
+
+def _numbers_used(body: Sequence[Item]) -> Iterator[Value]:
+    """The operands of a body that are numbers, without those of positions alone."""
+    for item in walk(list(body)):
+        if isinstance(item, Block):
+            for op in item.ops:
+                taken = op.args[-1:] if op.opcode == "store" else () if op.opcode == "load" else op.args
+                yield from (arg for arg in taken if arg.kind is not MEMORY and not isinstance(arg, Const))
+            yield from (v for v in (item.end.values if item.end is not None else ())
+                        if v.kind is not MEMORY and not isinstance(v, Const))
+        elif isinstance(item, If):
+            yield item.cond
+        elif isinstance(item, Loop):
+            yield from (v for v in item.inits if v.kind is not MEMORY and not isinstance(v, Const))
+
+
+def _end_of(items: Sequence[Item]) -> End:
+    last = items[-1]
+    assert isinstance(last, Block) and last.end is not None
+    return last.end
+
+
+def _warning(op: Op) -> Iterator[Op]:
+    """A fault where NumPy warns of an operation: of finite numbers it is infinite or nan, or of others nan."""
+    def made(opcode: str, *args: Value) -> Op:
+        return Op(opcode, args, BOOL, origin=op.origin)
+
+    numbers = [arg for arg in dict.fromkeys(op.args) if arg.kind is FLOAT and not isinstance(arg, Const)]
+    infinite, nan = made("not", finite := made("isfinite", op)), made("isnan", op)
+    yield from (finite, infinite, nan)
+    for arg in numbers:
+        yield (is_finite := made("isfinite", arg))
+        yield (infinite := made("and", infinite, is_finite))
+        yield (is_nan := made("isnan", arg))
+        yield (real := made("not", is_nan))
+        yield (nan := made("and", nan, real))
+    yield (either := made("or", infinite, nan))
+    yield Op("fault", (either,), VOID, attrs=(("fault", _WARNS),), origin=op.origin)
