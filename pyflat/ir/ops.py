@@ -15,11 +15,10 @@
   rounding    of a float that becomes an int: the operation that rounds in this way and gives a float;
   written     the functions that a user calls for it, first the one that texts have.
 
-Adding a mathematical function is one record. Adding a primitive is one row here, its spelling in the tables of both
-engines (`targets/numpy/spelling.py`, `targets/numba/ops.py`) and of the other targets that are to have it, or for all
-of these what it becomes there (`passes/rules/expansions.py`), and what makes it in `frontend/` or `passes/`. What
-passes and analyses know of an operation beyond its row (intervals, demanded bits, rules, theorems, measured costs)
-stands with them, by its name. Of an operation that they do not name they assume nothing, or what its row says.
+Adding a mathematical function is one record. Adding a primitive is one row here, and one of what it becomes where it
+has no spelling (`passes/rules/expansions.py`): CONTRIBUTING.md has the recipe. What passes and analyses know of an
+operation beyond its row (intervals, rules, theorems, measured costs) stands with them, by its name. Of an operation
+that they do not name they assume nothing, or what its row says.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import external_ufuncs
+from pyflat.functions.originals import original
 from pyflat.functions.records import RECORDS, Adds, MathFunction, VectorCode, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
@@ -257,6 +257,13 @@ VECTOR: dict[str, Primitive] = {row.name: row for row in (
 
 OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR, **MEMORY_OPERATIONS}
 """Every operation that the IR may hold."""
+
+def functions_of_floats() -> dict[Callable[..., Any], Primitive]:
+    """What a user calls for a primitive of floats, as `written` names it."""
+    return {original(module, called): row for row in PRIMITIVES.values()
+            if all(set(kinds) == {FLOAT} for kinds, _ in row.signatures)
+            for name in row.written for module, _, called in [name.rpartition(".")] if module}
+
 
 SIGNS = {name: row.operator for name, row in PRIMITIVES.items() if row.native and len(row.signatures[0][0]) == 2}
 """Operations of two operands -> Python's operator for them, which NumPy's arrays have as well."""

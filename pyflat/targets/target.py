@@ -53,7 +53,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +127,9 @@ class Request:
         from pyflat.passes import pipelines
 
         return pipelines.run(self.function, pipelines.engine(self.max_trips))
+
+
+_Holder = TypeVar("_Holder", Request, "Kernel")
 
 
 class Lanes(NamedTuple):
@@ -203,6 +206,8 @@ class Target:
 
     compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
     show        from a `Request` to a text, or "module:function"; None: see `python`
+    spelled     "module:name" of the operations that it has: others become those before it is asked
+                (`pyflat.passes.rules.expansions`); None: it looks after that itself
     restore     "module:function" from what an engine's `to_keep()` gave in another process, and a
                 `pyflat.targets.kept.Shelf`, to the engine; None: engines are not kept on disk
     python      `show` is the text of the twin in Python, as `pyflat.targets.text` spells it for this name
@@ -234,6 +239,7 @@ class Target:
     name: str
     compile: str | Callable[[Request], Engine] | None = None
     show: str | Callable[[Request], str] | None = None
+    spelled: str | None = None
     restore: str | None = None
     python: bool = False
     structured: bool = False
@@ -258,13 +264,25 @@ class Target:
     def kernel(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Any:
         """What runs calls of a kernel with arguments like these."""
         self._require()
-        return _loaded(self.kernels)(kernel, arguments)
+        return _loaded(self.kernels)(self._spelled(kernel), arguments)
 
     def engine(self, request: Request) -> Engine:
         """The engine of a function. Raises FlattenError, ImportError where a library is missing."""
         self._require()
-        made: Engine = _loaded(self.compile)(request)
+        made: Engine = _loaded(self.compile)(self._spelled(request))
         return made
+
+    def _spelled(self, of: _Holder) -> _Holder:
+        """A request or a kernel in the operations that the target has."""
+        from pyflat.ir.loops import all_ops
+        from pyflat.ir.ops import PRIMITIVES
+
+        missing = frozenset() if self.spelled is None else PRIMITIVES.keys() - _loaded(self.spelled)
+        if missing.isdisjoint(op.opcode for op in all_ops(of.function.body)):
+            return of
+        from pyflat.passes.rules.expansions import in_terms_of
+
+        return replace(of, function=in_terms_of(of.function, PRIMITIVES.keys() - missing))
 
     def _require(self) -> None:
         """Raises ImportError where a library is missing."""
@@ -331,12 +349,14 @@ BUILT_IN = (
     Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
            float32=True, max_trips=True, parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True,
            kernels="pyflat.targets.numpy.kernels.engine:engine", restore="pyflat.targets.numpy.engine:restored",
-           fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
+           fast="pyflat.targets.numpy.costs:NUMPY_MATH", spelled="pyflat.targets.numpy.spelling:SPELLED",
+           explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
            parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
            kernels="pyflat.targets.numba.kernels.engine:engine", machine_code=True,
            restore="pyflat.targets.numba.engine:restored", contracts="pyflat.targets.numba.library:multiplies_and_adds",
-           fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
+           fast="pyflat.targets.numba.costs:VECTOR_MATH", spelled="pyflat.targets.numba.ops:SPELLED",
+           explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
     Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
            needs=("wgpu",), shading="pyflat.targets.wgsl"),

@@ -442,3 +442,4 @@ def _isnormal(e: Emitter, x: Lane) -> Lane:
 
 
 EMITTERS["fma"] = lambda e, x, y, z: e.intrinsic("llvm.fma", x, y, z)
+SPELLED = frozenset([*OPERATORS, *EMITTERS, "fault"])
