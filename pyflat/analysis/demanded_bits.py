@@ -13,15 +13,11 @@ from collections.abc import Sequence
 
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, Yield
+from pyflat.ir.ops import LOW_BITS, OPERATIONS
 from pyflat.ir.types import INT
-
-_KEEPS = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert"})
-"""The low bits of the result depend on the same low bits of every operand."""
 
 _ENDS = frozenset({"and", "mod", "low64"})
 """What may read low bits only, and so begins a chain."""
-
-_FAULTING = frozenset({"add", "sub", "mul", "neg", "shl"})
 
 
 def wrapping(fn: Function) -> set[Op]:
@@ -33,12 +29,12 @@ def wrapping(fn: Function) -> set[Op]:
     for value in reversed(uses.order):
         if value.kind is not INT or value in uses.exact:
             continue
-        if isinstance(value, Op) and value.opcode not in _KEEPS | {"shl"}:
+        if isinstance(value, Op) and value.opcode not in LOW_BITS | {"shl"}:
             continue
         readers = uses.readers.get(value, ())
         if readers and all(_reads_low_bits(reader, value, found) for reader in readers):
             found.add(value)
-    return {op for op in found if isinstance(op, Op) and op.opcode in _FAULTING and _count_is_known(op)}
+    return {op for op in found if isinstance(op, Op) and OPERATIONS[op.opcode].faults and _count_is_known(op)}
 
 
 def _reads_low_bits(reader: Value, value: Value, found: set[Value]) -> bool:

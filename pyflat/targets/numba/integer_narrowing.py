@@ -32,7 +32,7 @@ from pyflat.functions import ways
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
-from pyflat.ir.ops import COMPARISONS, ROUNDED
+from pyflat.ir.ops import COMPARISONS, LOW_BITS, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -107,11 +107,6 @@ def _form_of(interval: Interval) -> Narrow:
 # --- what can be narrowed
 
 
-_RING = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert", "select"})
-"""The low bits of the result come from the same bits of every int operand."""
-
-
-
 class _Program:
     """The int side of a list: `order` are operations, loop parameters and results; `sources` of the latter two are the
     values that they take; `users` of each value; `whole` is read in 64 bits by something that is none of them."""
@@ -177,7 +172,7 @@ def _reading(op: Op, exact: Mapping[Value, Narrow]) -> Narrow | None:
     first = op.args[0]
     ints = [arg for arg in op.args if arg.kind is INT]
     match op.opcode:
-        case opcode if opcode in _RING and op.kind is INT:
+        case opcode if opcode in (*LOW_BITS, "select") and op.kind is INT:
             return Narrow.LOW
         case "shl":
             return Narrow.LOW if _literal(op.args[1]) in range(32) else None
