@@ -3,47 +3,8 @@
 A target runs twins, or shows them, or both. Everything that the rest of pyflat asks about one is a field of its
 `Target`; nothing else keeps names of targets. Built-in targets are the records of `BUILT_IN`; other people's come as
 objects (`register`, or `target=` with the object itself) or as entry points of the group "pyflat.targets", each a
-`Target` or only a function (docs/how-to/backend.md). All of them are asked in the same way.
-
-To add a target of pyflat itself:
-
-1. Write a module or a folder in `pyflat/targets/`. It has a function from a `Request` to an engine, a function from a
-   `Request` to a text, or both:
-
-       import numpy as np
-
-       from pyflat.ir.formats import dtypes
-       from pyflat.ir.interp import run
-       from pyflat.ir.print import format_function
-
-
-       class Lanewise:
-           def __init__(self, function):
-               self.function, self.source = function, format_function(function)
-               self.dtypes = [dtypes(function.floats)[kind] for kind in function.result_kinds]
-
-           def __call__(self, lanes, n):
-               # `lanes` are arrays of length n, or NumPy scalars, in the order of the parameters
-               columns = [np.broadcast_to(lane, n).tolist() for lane in lanes]
-               rows = [run(self.function, row).values for row in zip(*columns, strict=True)]
-               *results, suspect = [np.array(found, dtype) for found, dtype in zip(zip(*rows), self.dtypes)]
-               return results, suspect if suspect.any() else None  # true in lanes that may be faults; None: in none
-
-
-       def engine(request):
-           return Lanewise(request.fused())
-
-
-       def text(request):
-           return format_function(request.function)
-
-2. Add its record to `BUILT_IN`. `compile` and `show` are written "module:function", so that the module is imported when
-   it is needed first:
-
-       Target("lanewise", "pyflat.targets.lanewise:engine", "pyflat.targets.lanewise:text"),
-
-3. For type checkers, add its name to `EngineName` where it runs, to `ShownName` where it shows a text. A test
-   says that they agree with the records.
+`Target` or only a function (docs/how-to/backend.md). All of them are asked in the same way. CONTRIBUTING.md has the
+recipe for one of pyflat's own.
 """
 
 from __future__ import annotations

@@ -142,6 +142,7 @@ print("func @newton" in twin.show(target="lanewise") and "    while " in twin.so
 def test_a_module_and_an_entry_add_a_target(tree: Path) -> None:
     recipes.carry_out("target", tree)
     assert script(tree, TARGET) == "negative -2.0\nTrue\n"
+    assert "func @newton" in run(tree, "-m", "pyflat", "show", "use.py:newton", "--target", "lanewise")
     run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/targets/test_protocol.py", "-k", "checkers or record_names")
     assert recipes.files("target") == ["pyflat/targets/lanewise.py", "pyflat/targets/target.py"]
 

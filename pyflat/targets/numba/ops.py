@@ -198,13 +198,11 @@ def emit_unsigned(e: Emitter, op: Op, args: list[Lane]) -> Lane:
         case opcode if opcode in COMPARISONS:
             return Lane(e, BOOL, e.builder.icmp_unsigned(SIGNS[opcode], x.value, args[1].value))
         case "to_float" | "exact_float":
-            return Lane(e, FLOAT, e.builder.uitofp(x.value, e.types[FLOAT]))
+            return _u_float(e, x)
         case "shr":
             return e.shift("lshr", x, args[1])
         case "floordiv" | "mod":
-            divisor = e.select(args[1].compare("==", 0), 1, args[1])  # 0 in a lane that does not run would trap
-            divide = e.builder.udiv if op.opcode == "floordiv" else e.builder.urem
-            return Lane(e, INT, divide(x.value, divisor.value))
+            return EMITTERS["u_div" if op.opcode == "floordiv" else "u_mod"](e, *args)
     raise InternalError(f"the numba target cannot emit {op.opcode} of unsigned numbers")
 
 
