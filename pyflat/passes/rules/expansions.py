@@ -15,10 +15,10 @@ from pyflat.functions.records import aliases
 from pyflat.functions.vmath.coefficients import ERF, ERFC
 from pyflat.ir.formats import F4
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Const, Function, Op, Value
+from pyflat.ir.nodes import Const, Function, Op, Value, number
 from pyflat.ir.ops import ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, legalised, number
+from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, legalised
 from pyflat.passes.rules.patterns import applied, rules
 from pyflat.passes.rules.rewrite import power_of
 

@@ -34,6 +34,7 @@ from pyflat.ir.nodes import (
     Scalar,
     Value,
     Yield,
+    number,
 )
 from pyflat.ir.ops import COMPARISONS, OPERATIONS
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -117,11 +118,6 @@ class Legaliser:
             if isinstance(one, Const):
                 return other if one.value is (opcode == "and") else one
         return None
-
-
-def number(value: Value) -> Any:
-    """The number that a literal is, None of everything else."""
-    return value.value if isinstance(value, Const) else None
 
 
 def legalised(fn: Function, own: Expansions, shared: Expansions | None = None, stay: Container[str] = (), *,
