@@ -81,6 +81,11 @@ def number(value: Value) -> Any:
     return value.value if isinstance(value, Const) else None
 
 
+def same_value(a: Value, b: Value) -> bool:
+    """One value, or literals with the same bits."""
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
+
+
 def power_of_two(value: Value) -> int:
     """An int literal that is a power of two, 0 for everything else: shifts and masks are many times faster."""
     known = number(value) if value.kind is INT else None

@@ -46,11 +46,13 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
+    same_value,
 )
 from pyflat.ir.opaque_calls import is_guarded
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import with_args
 from pyflat.passes.record import Construct, Pass
+from pyflat.passes.rules.logic import is_undefined
 
 FAULT_TYPES = {
     "zero_divisor": "ZeroDivisionError",
@@ -213,9 +215,9 @@ class _Conversion:
 
     def select(self, cond: Value, then: Value, orelse: Value, name: str) -> Value:
         """`then` where `cond`, else `orelse`."""
-        if _is_undefined(then) or _same(then, orelse):
+        if is_undefined(then) or same_value(then, orelse):
             return orelse
-        if _is_undefined(orelse):
+        if is_undefined(orelse):
             return then
         if isinstance(cond, Op) and cond.opcode == "not":
             cond, then, orelse = cond.args[0], orelse, then
@@ -234,9 +236,3 @@ def _is(value: Value, literal: bool) -> bool:
     return isinstance(value, Const) and value.value is literal
 
 
-def _is_undefined(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
-
-
-def _same(a: Value, b: Value) -> bool:
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 import libcst as cst
 
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import Const, Op, Value, same_value
 from pyflat.ir.ops import COMPARISONS, OPERATIONS, PRIMITIVES, SIGNS
 from pyflat.ir.types import EXACT_INT, FLOAT, Kind
 from pyflat.targets.text.dialects import Dialect
@@ -236,10 +236,5 @@ def _extreme_step(name: str, value: Value) -> tuple[Value, Value] | None:
     assert isinstance(cond, Op)
     forward, backward = ("gt", "lt") if name == "max" else ("lt", "gt")
     asks = {forward: (last, before), backward: (before, last)}.get(cond.opcode)
-    same = asks is not None and all(map(_same, cond.args, asks))
+    same = asks is not None and all(map(same_value, cond.args, asks))
     return (last, before) if same else None
-
-
-def _same(a: Value, b: Value) -> bool:
-    """One value, or equal constants."""
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
