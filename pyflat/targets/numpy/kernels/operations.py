@@ -12,7 +12,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import UNSIGNED, WRAPPING, ArrayArgument, Operand, extents_made, operands_of
-from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.nodes import Block, Const, Op, Value, number, walk
 from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import FLOAT, INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Axis
@@ -346,7 +346,7 @@ class Operations(Writer):
         extents, bounds = operand.numbers[:rank], operand.numbers[rank:]
         pairs = [*zip(bounds[::2], bounds[1::2], strict=True)]
         kept = [axis for axis in axes if axis is not None]
-        is_plain = all(_is_one(step) for axis, (_, step) in zip(axes, pairs, strict=True) if axis is not None)
+        is_plain = all(number(step) == 1 for axis, (_, step) in zip(axes, pairs, strict=True) if axis is not None)
         if is_plain and sorted(kept) == list(range(rank)) and kept in (sorted(kept), sorted(kept)[::-1]):
             lengths = _extents(self.kernel).get(operand.name, ())
             parts = [self.bare(start) if axis is None else self._range(start, extents[axis], lengths[at:at + 1])
@@ -365,10 +365,6 @@ class Operations(Writer):
 def _as_element(text: str, dtype: str) -> str:
     """A number as it is put into an array."""
     return f"uint64_lanes.stored({text})" if dtype == "u8" else text
-
-
-def _is_one(value: Value) -> bool:
-    return isinstance(value, Const) and value.value == 1
 
 
 def _holds(dtype: str, number: int) -> bool:
