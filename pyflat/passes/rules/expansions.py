@@ -315,11 +315,11 @@ EXPANSIONS: Expansions = {
 
 def in_terms_of(fn: Function, spelled: Container[str]) -> Function:
     """A function of any form in operations that an engine spells; `fn` itself where it is that already."""
-    missing = {name for key in EXPANSIONS if (name := key.partition(":")[0]) not in spelled}
+    lacking = {key: rule for key, rule in EXPANSIONS.items() if key.partition(":")[0] not in spelled}
     for op in all_ops(fn.body):
-        if op.opcode not in missing:
+        if op.opcode not in lacking and f"{op.opcode}:{op.args[0].kind if op.args else ''}" not in lacking:
             continue
         if fn.floats is F4:  # where a float32 lane has the float64 operation, rounded, these have other digits
             raise refuse("flatten/not-yet", f"{op.opcode} in float32", op.span, help='dtype="float64"')
-        return legalised(fn, {}, EXPANSIONS, spelled, faulting=True)
+        return legalised(fn, lacking, faulting=True)
     return fn
