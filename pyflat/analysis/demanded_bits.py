@@ -12,16 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, Yield
+from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Value, Yield, power_of_two
+from pyflat.ir.ops import LOW_BITS, OPERATIONS
 from pyflat.ir.types import INT
-
-_KEEPS = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert"})
-"""The low bits of the result depend on the same low bits of every operand."""
 
 _ENDS = frozenset({"and", "mod", "low64"})
 """What may read low bits only, and so begins a chain."""
-
-_FAULTING = frozenset({"add", "sub", "mul", "neg", "shl"})
 
 
 def wrapping(fn: Function) -> set[Op]:
@@ -33,12 +29,12 @@ def wrapping(fn: Function) -> set[Op]:
     for value in reversed(uses.order):
         if value.kind is not INT or value in uses.exact:
             continue
-        if isinstance(value, Op) and value.opcode not in _KEEPS | {"shl"}:
+        if isinstance(value, Op) and value.opcode not in LOW_BITS | {"shl"}:
             continue
         readers = uses.readers.get(value, ())
         if readers and all(_reads_low_bits(reader, value, found) for reader in readers):
             found.add(value)
-    return {op for op in found if isinstance(op, Op) and op.opcode in _FAULTING and _count_is_known(op)}
+    return {op for op in found if isinstance(op, Op) and OPERATIONS[op.opcode].faults and _count_is_known(op)}
 
 
 def _reads_low_bits(reader: Value, value: Value, found: set[Value]) -> bool:
@@ -50,7 +46,7 @@ def _reads_low_bits(reader: Value, value: Value, found: set[Value]) -> bool:
         case "low64":
             return True
         case "mod":
-            return reader.args[0] is value and reader.args[1] is not value and _power_of_two(reader.args[1])
+            return reader.args[0] is value and reader.args[1] is not value and power_of_two(reader.args[1]) > 0
         case "shl":
             return reader in found and reader.args[1] is not value and _count_is_known(reader)
     return reader in found
@@ -58,10 +54,6 @@ def _reads_low_bits(reader: Value, value: Value, found: set[Value]) -> bool:
 
 def _mask(value: Value) -> bool:
     return isinstance(value, Const) and value.kind is INT and value.value is not None and value.value >= 0
-
-
-def _power_of_two(value: Value) -> bool:
-    return _mask(value) and isinstance(value, Const) and int(value.value or 0).bit_count() == 1
 
 
 def _count_is_known(op: Op) -> bool:

@@ -30,7 +30,7 @@ from pyflat.analysis.ranges import (
 )
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import COMPARISONS, OPPOSITE
+from pyflat.ir.ops import COMPARISONS, NAN_TESTS, OPPOSITE
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
 __all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything", "decided"]
@@ -132,7 +132,7 @@ class Intervals:
         """A comparison that does not hold says nothing about a lane in which one side is nan."""
         op, holds = fact
         a, b = op.args[0], op.args[-1]
-        if op.opcode in _NAN_TESTS:
+        if op.opcode in NAN_TESTS:
             self._learn_of_class(a, op.opcode, holds, before)
             return
         if op.opcode in ("eq", "ne"):
@@ -256,7 +256,7 @@ def _facts(condition: Value, holds: bool = True) -> list[Fact]:
             waiting.append((value.args[0], not holds))
         elif value.opcode == ("and" if holds else "or") and value.kind is BOOL:
             waiting += [(arg, holds) for arg in value.args]
-        elif value.opcode in COMPARISONS and value.args[0].kind in (INT, FLOAT) or value.opcode in _NAN_TESTS:
+        elif value.opcode in COMPARISONS and value.args[0].kind in (INT, FLOAT) or value.opcode in NAN_TESTS:
             found.append((value, holds))
     return found
 
@@ -306,9 +306,6 @@ def _before(number: Number, value: Value) -> Number:
 
 def _after(number: Number, value: Value) -> Number:
     return number + 1 if value.kind is INT else math.nextafter(number, math.inf)
-
-
-_NAN_TESTS = ("isnan", "isinf", "isfinite")
 
 
 def _same(value: Value) -> object:

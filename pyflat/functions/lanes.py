@@ -31,7 +31,7 @@ def ipow(base: Lanes, exponent: Lanes) -> Lanes:
     return np.power(np.asarray(base, np.int64), np.maximum(exponent, np.int64(0)))
 
 
-def gather(table: Sequence[Any] | np.ndarray, index: Lanes) -> Lanes:
+def gather(table: Any, index: Lanes) -> Lanes:
     """`table[index]` with Python's negative indices; a lane outside the table gets one of its ends."""
     elements = np.asarray(table)
     size = len(elements)

@@ -20,7 +20,7 @@ from pyflat.inspection.explain_kernel import KernelExplanation, explain_kernel
 from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Item, Op
-from pyflat.ir.ops import OPERATIONS, ROUNDED, Accuracy
+from pyflat.ir.ops import COMPARISONS, NAN_TESTS, OPERATIONS, ROUNDED, Accuracy
 from pyflat.ir.recursion import with_room
 from pyflat.ir.shape import Labels, Shape
 from pyflat.ir.types import FLOAT, INT, Kind
@@ -46,7 +46,7 @@ _EXACT = {
 _FAMILIES = {
     "arithmetic": ("add", "sub", "mul", "neg", "abs", "fma", "mad"),
     "division": ("truediv", "floordiv", "mod", "fmod", "remainder"),
-    "comparison": ("eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "isnormal"),
+    "comparison": (*COMPARISONS, *NAN_TESTS, "isnormal"),
     "logic and bits": ("and", "or", "xor", "not", "invert", "low64", "shl", "shr"),
     "select": ("select",),
     "conversion": ("to_float", "exact_float", *ROUNDED, *ROUNDED.values()),

@@ -33,6 +33,7 @@ from pyflat.ir.nodes import (
     child_lists,
     walk,
 )
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import MEMORY
 from pyflat.targets import target as targets
 
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from pyflat.runtime.stats import Stats
 
 _LAYOUTS = {"C": "C order, without gaps", "R": "rows without gaps", "S": "strided"}
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +179,8 @@ def _shown(value: Value, known: dict[Value, str]) -> str:
         return str(value.value)
     if value in known:
         return known[value]
-    if isinstance(value, Op) and value.opcode in _SYMBOLS:
-        return f"({f' {_SYMBOLS[value.opcode]} '.join(_shown(arg, known) for arg in value.args)})"
+    if isinstance(value, Op) and value.opcode in ("add", "sub", "mul"):
+        return f"({f' {SIGNS[value.opcode]} '.join(_shown(arg, known) for arg in value.args)})"
     if isinstance(value, Op) and len(value.args) == 1:
         return _shown(value.args[0], known)
     return "?"

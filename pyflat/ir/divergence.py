@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Node, Param, Region, Value
+from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Node, Param, Region, Value, same_value
 from pyflat.ir.ops import CONVERGENT
 
 
@@ -131,9 +131,4 @@ class _Analysis:
 
 
 def _all_same(values: Sequence[Value]) -> bool:
-    return all(same(value, values[0]) for value in values[1:])
-
-
-def same(a: Value, b: Value) -> bool:
-    """One value, or literals with the same bits."""
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
+    return all(same_value(value, values[0]) for value in values[1:])

@@ -15,7 +15,7 @@ import numpy as np
 from pyflat.functions.records import RECORDS, Outside
 from pyflat.ir.build import Builder, const
 from pyflat.ir.formats import F8
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import Op, Value, number
 from pyflat.ir.ops import NEAR_LARGEST, OPERATIONS
 from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN
 
@@ -65,10 +65,6 @@ def _rule(fn: Rule) -> Rule:
     return fn
 
 
-def literal(value: Value) -> bool | int | float | None:
-    return value.value if isinstance(value, Const) else None
-
-
 def _any(build: Builder, first: Value | None, second: Value | None) -> Value | None:
     if first is None or second is None:
         return first if second is None else second
@@ -85,14 +81,14 @@ def _outside(b: Builder, x: Value, low: int, high: int) -> Value | None:
 def _split(op: Op) -> tuple[Value, int | None]:
     """The parts of a commutative operation with one literal: the other operand and the literal."""
     x, y = op.args
-    known = literal(y)
-    if known is None and literal(x) is not None:
+    known = number(y)
+    if known is None and number(x) is not None:
         return y, _integer(x)
     return x, _integer(y)
 
 
 def _integer(value: Value) -> int | None:
-    known = literal(value)
+    known = number(value)
     return known if isinstance(known, int) else None
 
 
@@ -186,7 +182,7 @@ def _fitted(b: Builder, op: Op) -> Value | None:
 @_rule
 def _zero_divisor(b: Builder, op: Op) -> Value | None:
     divisor = op.args[1]
-    known = literal(divisor)
+    known = number(divisor)
     if known is not None and known != 0:
         return None
     return b.op("eq", divisor, const(0 if divisor.kind is INT else 0.0))
@@ -195,7 +191,7 @@ def _zero_divisor(b: Builder, op: Op) -> Value | None:
 @_rule
 def _floordiv(b: Builder, op: Op) -> Value | None:
     zero = _zero_divisor(b, op)
-    if op.kind is FLOAT or literal(op.args[1]) not in (None, -1):
+    if op.kind is FLOAT or number(op.args[1]) not in (None, -1):
         return zero
     lowest = b.op("eq", op.args[0], const(INT_MIN))
     return _any(b, zero, b.op("and", lowest, b.op("eq", op.args[1], const(-1))))
@@ -220,7 +216,7 @@ def _is_nonfinite(b: Builder, x: Value) -> Value:
 def _of_finite(b: Builder, found: Value, *operands: Value) -> Value | None:
     """`found` where the operands are finite: Python gives what C does for those that are infinite or nan."""
     for x in operands:
-        known = literal(x)
+        known = number(x)
         if known is None:
             found = b.op("and", found, b.op("isfinite", x))
         elif not math.isfinite(known):
@@ -232,7 +228,7 @@ def _of_finite(b: Builder, found: Value, *operands: Value) -> Value | None:
 def _ipow(b: Builder, op: Op) -> Value | None:
     """Conservative through float pow of the magnitudes: relative error far below 2**-40, in float32 below 2**-16."""
     base, exponent = op.args
-    known = literal(exponent)
+    known = number(exponent)
     if known in (0, 1):
         return None
     size = b.op("pow", b.op("abs", b.op("to_float", base)), b.op("to_float", exponent))
@@ -244,7 +240,7 @@ def _ipow(b: Builder, op: Op) -> Value | None:
 
 @_rule
 def _negative_count(b: Builder, op: Op) -> Value | None:
-    known = literal(op.args[1])
+    known = number(op.args[1])
     if known is not None and known >= 0:
         return None
     return b.op("lt", op.args[1], const(0))
@@ -348,7 +344,7 @@ def _fmod(b: Builder, op: Op) -> Value | None:
 def _nan_sign(b: Builder, op: Op) -> Value | None:
     """A nan that arithmetic made has the processor's sign in Python; LLVM leaves it open: -x + 0.0 is 0.0 - x."""
     sign = op.args[1]
-    return b.op("ne", sign, sign) if literal(sign) is None else None
+    return b.op("ne", sign, sign) if number(sign) is None else None
 
 
 @_rule

@@ -40,11 +40,6 @@ from pyflat.ir.types import INT
 
 # --- control-flow lists as values: how control leaves them, what they define and use
 
-def same_value(a: Value, b: Value) -> bool:
-    """One value, or literals with the same bits."""
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
-
-
 # --- definitions and uses
 
 

@@ -66,6 +66,11 @@ class Primitive:
     native: tuple[tuple[Kind, ...], ...] = ()
     cost: Adds = _ONE
     rounding: str = ""
+    ufunc: str = ""
+    commutes: bool = False
+    low_bits: bool = False
+    opposite: str = ""
+    mirrored: str = ""
     written: tuple[str, ...] = ()
 
     def result_kind(self, kinds: tuple[Kind, ...]) -> Kind | None:
@@ -78,6 +83,8 @@ class Primitive:
 MAX_RANK = 8
 WRAPPING = ("u_add", "u_sub", "u_mul")
 """Operations of uint64 at whose overflows NumPy warns."""
+UNSIGNED = frozenset({"u_shl", "u_shr", "u_div", "u_mod", "u_float"})
+"""The other ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ from typing import Any
 
 from pyflat.errors import Span
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.types import BOOL, Kind
+from pyflat.ir.types import BOOL, INT, Kind
 
 Scalar = bool | int | float
 
@@ -74,6 +74,22 @@ class Const(Value):
 
     def __repr__(self) -> str:
         return f"Const({self.kind}, {self.value!r})"
+
+
+def number(value: Value) -> Any:
+    """The number that a literal is, None of everything else."""
+    return value.value if isinstance(value, Const) else None
+
+
+def same_value(a: Value, b: Value) -> bool:
+    """One value, or literals with the same bits."""
+    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
+
+
+def power_of_two(value: Value) -> int:
+    """An int literal that is a power of two, 0 for everything else: shifts and masks are many times faster."""
+    known = number(value) if value.kind is INT else None
+    return known if known is not None and known > 0 and known & (known - 1) == 0 else 0
 
 
 class Param(Value):

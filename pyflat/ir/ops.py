@@ -13,13 +13,16 @@
               text may be kept as it is;
   cost        an estimate in additions, for targets that have no measurement;
   rounding    of a float that becomes an int: the operation that rounds in this way and gives a float;
+  ufunc       NumPy's, which computes it for arrays;
+  commutes    whether the operands may change places;
+  low_bits    whether the low bits of an int result are made of the same bits of the operands alone;
+  opposite    of a comparison, and `mirrored`: see `OPPOSITE` and `MIRRORED`;
   written     the functions that a user calls for it, first the one that texts have.
 
-Adding a mathematical function is one record. Adding a primitive is one row here, its spelling in the tables of both
-engines (`targets/numpy/spelling.py`, `targets/numba/ops.py`) and of the other targets that are to have it, or for all
-of these what it becomes there (`passes/rules/expansions.py`), and what makes it in `frontend/` or `passes/`. What
-passes and analyses know of an operation beyond its row (intervals, demanded bits, rules, theorems, measured costs)
-stands with them, by its name. Of an operation that they do not name they assume nothing, or what its row says.
+Adding a mathematical function is one record. Adding a primitive is one row here, and one of what it becomes where it
+has no spelling (`passes/rules/expansions.py`): CONTRIBUTING.md has the recipe. What passes and analyses know of an
+operation beyond its row (intervals, rules, theorems, measured costs) stands with them, by its name. Of an operation
+that they do not name they assume nothing, or what its row says.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.functions import external_ufuncs
+from pyflat.functions.originals import original
 from pyflat.functions.records import RECORDS, Adds, MathFunction, VectorCode, of_accuracy
 from pyflat.functions.records import Accuracy as Accuracy  # noqa: PLC0414 - read from here, too
 from pyflat.functions.records import OutOfLane as OutOfLane  # noqa: PLC0414
@@ -52,15 +56,21 @@ _BB, _II, _FF = _B * 2, _I * 2, _F * 2
 
 
 # --- arithmetic
-_row("add", ((_II, INT), (_FF, FLOAT)), operator.add, faults="add", operator="+", native=(_II, _FF))
-_row("sub", ((_II, INT), (_FF, FLOAT)), operator.sub, faults="sub", operator="-", native=(_II, _FF))
-_row("mul", ((_II, INT), (_FF, FLOAT)), operator.mul, faults="mul", operator="*", native=(_II, _FF))
-_row("truediv", ((_FF, FLOAT),), operator.truediv, faults="zero_divisor", operator="/", native=(_FF,), cost=4)
+_row("add", ((_II, INT), (_FF, FLOAT)), operator.add, faults="add", operator="+", native=(_II, _FF), ufunc="add",
+     commutes=True, low_bits=True)
+_row("sub", ((_II, INT), (_FF, FLOAT)), operator.sub, faults="sub", operator="-", native=(_II, _FF), ufunc="subtract",
+     low_bits=True)
+_row("mul", ((_II, INT), (_FF, FLOAT)), operator.mul, faults="mul", operator="*", native=(_II, _FF), ufunc="multiply",
+     commutes=True, low_bits=True)
+_row("truediv", ((_FF, FLOAT),), operator.truediv, faults="zero_divisor", operator="/", native=(_FF,), ufunc="divide",
+     cost=4)
 _row("floordiv", ((_II, INT), (_FF, FLOAT)), operator.floordiv, faults="floordiv", operator="//", native=(_II, _FF),
-     cost=20)
-_row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", native=(_II, _FF), cost=20)
-_row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F))
-_row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min", written=("abs", "math.fabs"))
+     ufunc="floor_divide", cost=20)
+_row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", operator="%", native=(_II, _FF),
+     ufunc="remainder", cost=20)
+_row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F), ufunc="negative",
+     low_bits=True)
+_row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min", ufunc="absolute", written=("abs", "math.fabs"))
 
 
 def _int_pow(a: int, b: int) -> int:
@@ -74,13 +84,13 @@ def _int_pow(a: int, b: int) -> int:
 _row("ipow", ((_II, INT),), _int_pow, faults="ipow", operator="**", cost=20)
 
 # --- bits and truth
-_row("and", ((_BB, BOOL), (_II, INT)), operator.and_, operator="&", native=(_II, _BB))
-_row("or", ((_BB, BOOL), (_II, INT)), operator.or_, operator="|", native=(_II, _BB))
-_row("xor", ((_BB, BOOL), (_II, INT)), operator.xor, operator="^", native=(_II, _BB))
-_row("not", ((_B, BOOL),), operator.not_)
-_row("low64", ((_I, INT),), lambda a: (a + 2**63) % 2**64 - 2**63)
+for _name, _sign, _fn in (("and", "&", operator.and_), ("or", "|", operator.or_), ("xor", "^", operator.xor)):
+    _row(_name, ((_BB, BOOL), (_II, INT)), _fn, operator=_sign, native=(_II, _BB), ufunc=f"bitwise_{_name}",
+         commutes=True, low_bits=True)
+_row("not", ((_B, BOOL),), operator.not_, ufunc="logical_not")
+_row("low64", ((_I, INT),), lambda a: (a + 2**63) % 2**64 - 2**63, ufunc="positive")
 """An int modulo 2**64, as a signed one: where 64 bits hold all ints, the same."""
-_row("invert", ((_I, INT),), operator.invert, operator="~", native=(_I,))
+_row("invert", ((_I, INT),), operator.invert, operator="~", native=(_I,), ufunc="invert", low_bits=True)
 
 
 def _shl(a: int, b: int) -> int:
@@ -89,13 +99,17 @@ def _shl(a: int, b: int) -> int:
     return a << min(b, 64)
 
 
-_row("shl", ((_II, INT),), _shl, faults="shl", operator="<<", native=(_II,), cost=3)
-_row("shr", ((_II, INT),), operator.rshift, faults="negative_count", operator=">>", native=(_II,), cost=3)
+_row("shl", ((_II, INT),), _shl, faults="shl", operator="<<", native=(_II,), ufunc="left_shift", cost=3)
+_row("shr", ((_II, INT),), operator.rshift, faults="negative_count", operator=">>", native=(_II,), ufunc="right_shift",
+     cost=3)
 
 # --- comparison
-for _name, _sign, _fn in (("eq", "==", operator.eq), ("ne", "!=", operator.ne), ("lt", "<", operator.lt),
-                          ("le", "<=", operator.le), ("gt", ">", operator.gt), ("ge", ">=", operator.ge)):
-    _row(_name, ((_BB, BOOL), (_II, BOOL), (_FF, BOOL)), _fn, operator=_sign, native=(_II, _FF, _BB))
+for _name, _sign, _ufunc, _opposite, _mirrored in (
+        ("eq", "==", "equal", "ne", "eq"), ("ne", "!=", "not_equal", "eq", "ne"), ("lt", "<", "less", "ge", "gt"),
+        ("le", "<=", "less_equal", "gt", "ge"), ("gt", ">", "greater", "le", "lt"),
+        ("ge", ">=", "greater_equal", "lt", "le")):
+    _row(_name, ((_BB, BOOL), (_II, BOOL), (_FF, BOOL)), getattr(operator, _name), operator=_sign,
+         native=(_II, _FF, _BB), ufunc=_ufunc, commutes=_name == _mirrored, opposite=_opposite, mirrored=_mirrored)
 
 
 def _select(cond: bool, a: Any, b: Any) -> Any:
@@ -123,12 +137,13 @@ _row("round_int", ((_F, INT),), round, faults="int_range", rounding="rint", writ
 ROUNDED = {name: row.rounding for name, row in PRIMITIVES.items() if row.rounding}
 
 # --- float to float, exact
-_row("floor", ((_F, FLOAT),), lambda x: float(np.floor(x)))
-_row("ceil", ((_F, FLOAT),), lambda x: float(np.ceil(x)))
-_row("trunc", ((_F, FLOAT),), lambda x: float(np.trunc(x)))
-_row("rint", ((_F, FLOAT),), lambda x: float(np.rint(x)))
-for _name in ("isnan", "isinf", "isfinite"):
-    _row(_name, ((_F, BOOL),), getattr(math, _name), written=(f"math.{_name}",))
+_row("floor", ((_F, FLOAT),), lambda x: float(np.floor(x)), ufunc="floor")
+_row("ceil", ((_F, FLOAT),), lambda x: float(np.ceil(x)), ufunc="ceil")
+_row("trunc", ((_F, FLOAT),), lambda x: float(np.trunc(x)), ufunc="trunc")
+_row("rint", ((_F, FLOAT),), lambda x: float(np.rint(x)), ufunc="rint")
+NAN_TESTS = ("isnan", "isinf", "isfinite")
+for _name in NAN_TESTS:
+    _row(_name, ((_F, BOOL),), getattr(math, _name), ufunc=_name, written=(f"math.{_name}",))
 _row("exponent", ((_F, INT),), lambda x: math.frexp(x)[1])
 """frexp's exponent of a finite number that is not zero; of others any number."""
 
@@ -258,11 +273,20 @@ VECTOR: dict[str, Primitive] = {row.name: row for row in (
 OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR, **MEMORY_OPERATIONS}
 """Every operation that the IR may hold."""
 
+def functions_of_floats() -> dict[Callable[..., Any], Primitive]:
+    """What a user calls for a primitive of floats, as `written` names it."""
+    return {original(module, called): row for row in PRIMITIVES.values()
+            if all(set(kinds) == {FLOAT} for kinds, _ in row.signatures)
+            for name in row.written for module, _, called in [name.rpartition(".")] if module}
+
+
 SIGNS = {name: row.operator for name, row in PRIMITIVES.items() if row.native and len(row.signatures[0][0]) == 2}
 """Operations of two operands -> Python's operator for them, which NumPy's arrays have as well."""
-OPPOSITE = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+OPPOSITE = {name: row.opposite for name, row in PRIMITIVES.items() if row.opposite}
 """Comparison -> the one that is true where it is false, but for orders of nan."""
-MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+MIRRORED = {name: row.mirrored for name, row in PRIMITIVES.items() if row.mirrored}
 """Comparison -> the one of the same operands in the other order."""
 COMPARISONS = tuple(OPPOSITE)
-COMMUTATIVE = frozenset({"add", "mul", "and", "or", "xor", "eq", "ne"})
+ORDERS = tuple(name for name in COMPARISONS if MIRRORED[name] != name)
+COMMUTATIVE = frozenset(name for name, row in PRIMITIVES.items() if row.commutes)
+LOW_BITS = frozenset(name for name, row in PRIMITIVES.items() if row.low_bits)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.ir.formats import F4, F8, FORMATS
-from pyflat.ir.loops import recognise_counted, same_value
+from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
     Block,
@@ -32,6 +32,7 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
+    same_value,
 )
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import VOID, Kind, kind_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyflat.ir.loops import all_ops, end_of, has_loop
 from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Loop, Op, Region, Value, Yield
-from pyflat.ir.ops import COMMUTATIVE
+from pyflat.ir.ops import COMMUTATIVE, MIRRORED
 from pyflat.ir.tables import table_of
 
 
@@ -97,7 +97,6 @@ def renamed(items: list[Item], donors: Mapping[Op, Op]) -> list[Item]:
 
 
 Key = tuple[object, ...]
-_MIRRORED = {"gt": "lt", "ge": "le"}
 
 
 class Keys:
@@ -114,8 +113,8 @@ class Keys:
         args = [self._number(a) for a in op.args]
         if opcode in COMMUTATIVE:
             args.sort()
-        elif opcode in _MIRRORED:
-            opcode = _MIRRORED[opcode]
+        elif opcode in ("gt", "ge"):
+            opcode = MIRRORED[opcode]
             args.reverse()
         return (opcode, op.kind, self._attrs_texts(op), *args)
 

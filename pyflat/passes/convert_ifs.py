@@ -46,11 +46,14 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
+    number,
+    same_value,
 )
 from pyflat.ir.opaque_calls import is_guarded
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import with_args
 from pyflat.passes.record import Construct, Pass
+from pyflat.passes.rules.logic import is_undefined
 
 FAULT_TYPES = {
     "zero_divisor": "ZeroDivisionError",
@@ -198,45 +201,35 @@ class _Conversion:
         return known_as
 
     def conjunction(self, a: Value, b: Value, name: str = "") -> Value:
-        if _is(a, True) or a is b or _is(b, False):
+        if number(a) is True or a is b or number(b) is False:
             return b
-        if _is(b, True) or _is(a, False):
+        if number(b) is True or number(a) is False:
             return a
         return self.build.op("and", a, b, name=name)
 
     def disjunction(self, a: Value, b: Value, name: str) -> Value:
-        if _is(a, False) or a is b or _is(b, True):
+        if number(a) is False or a is b or number(b) is True:
             return b
-        if _is(b, False) or _is(a, True):
+        if number(b) is False or number(a) is True:
             return a
         return self.build.op("or", a, b, name=name)
 
     def select(self, cond: Value, then: Value, orelse: Value, name: str) -> Value:
         """`then` where `cond`, else `orelse`."""
-        if _is_undefined(then) or _same(then, orelse):
+        if is_undefined(then) or same_value(then, orelse):
             return orelse
-        if _is_undefined(orelse):
+        if is_undefined(orelse):
             return then
         if isinstance(cond, Op) and cond.opcode == "not":
             cond, then, orelse = cond.args[0], orelse, then
-        if then is cond or _is(then, True):
+        if then is cond or number(then) is True:
             return self.disjunction(cond, orelse, name)
-        if orelse is cond or _is(orelse, False):
+        if orelse is cond or number(orelse) is False:
             return self.conjunction(cond, then, name)
-        if _is(then, False):
+        if number(then) is False:
             return self.conjunction(self.negation(cond), orelse, name)
-        if _is(orelse, True):
+        if number(orelse) is True:
             return self.disjunction(self.negation(cond), then, name)
         return self.build.op("select", cond, then, orelse, name=name)
 
 
-def _is(value: Value, literal: bool) -> bool:
-    return isinstance(value, Const) and value.value is literal
-
-
-def _is_undefined(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
-
-
-def _same(a: Value, b: Value) -> bool:
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)

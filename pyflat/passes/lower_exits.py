@@ -45,7 +45,6 @@ from pyflat.ir.nodes import (
     FAULT,
     TRUE,
     Block,
-    Const,
     End,
     Exit,
     Fault,
@@ -60,6 +59,7 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
+    same_value,
 )
 from pyflat.ir.types import BOOL, VOID, Kind
 from pyflat.ir.uses import with_args
@@ -160,7 +160,7 @@ class _Join:
 
     def add(self, then: Value, orelse: Value, name: str) -> Value:
         """The value that is `then` in one arm and `orelse` in the other."""
-        if then is orelse or (isinstance(then, Const) and isinstance(orelse, Const) and then.key == orelse.key):
+        if same_value(then, orelse):
             return then
         result = Param(then.kind, name)
         self.node.results.append(result)

@@ -3,47 +3,8 @@
 A target runs twins, or shows them, or both. Everything that the rest of pyflat asks about one is a field of its
 `Target`; nothing else keeps names of targets. Built-in targets are the records of `BUILT_IN`; other people's come as
 objects (`register`, or `target=` with the object itself) or as entry points of the group "pyflat.targets", each a
-`Target` or only a function (docs/how-to/backend.md). All of them are asked in the same way.
-
-To add a target of pyflat itself:
-
-1. Write a module or a folder in `pyflat/targets/`. It has a function from a `Request` to an engine, a function from a
-   `Request` to a text, or both:
-
-       import numpy as np
-
-       from pyflat.ir.formats import dtypes
-       from pyflat.ir.interp import run
-       from pyflat.ir.print import format_function
-
-
-       class Lanewise:
-           def __init__(self, function):
-               self.function, self.source = function, format_function(function)
-               self.dtypes = [dtypes(function.floats)[kind] for kind in function.result_kinds]
-
-           def __call__(self, lanes, n):
-               # `lanes` are arrays of length n, or NumPy scalars, in the order of the parameters
-               columns = [np.broadcast_to(lane, n).tolist() for lane in lanes]
-               rows = [run(self.function, row).values for row in zip(*columns, strict=True)]
-               *results, suspect = [np.array(found, dtype) for found, dtype in zip(zip(*rows), self.dtypes)]
-               return results, suspect if suspect.any() else None  # true in lanes that may be faults; None: in none
-
-
-       def engine(request):
-           return Lanewise(request.fused())
-
-
-       def text(request):
-           return format_function(request.function)
-
-2. Add its record to `BUILT_IN`. `compile` and `show` are written "module:function", so that the module is imported when
-   it is needed first:
-
-       Target("lanewise", "pyflat.targets.lanewise:engine", "pyflat.targets.lanewise:text"),
-
-3. For type checkers, add its name to `EngineName` where it runs, to `ShownName` where it shows a text. A test
-   says that they agree with the records.
+`Target` or only a function (docs/how-to/backend.md). All of them are asked in the same way. CONTRIBUTING.md has the
+recipe for one of pyflat's own.
 """
 
 from __future__ import annotations
@@ -53,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +88,9 @@ class Request:
         from pyflat.passes import pipelines
 
         return pipelines.run(self.function, pipelines.engine(self.max_trips))
+
+
+_Holder = TypeVar("_Holder", Request, "Kernel")
 
 
 class Lanes(NamedTuple):
@@ -203,6 +167,8 @@ class Target:
 
     compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
     show        from a `Request` to a text, or "module:function"; None: see `python`
+    spelled     "module:name" of the operations that it has: others become those before it is asked
+                (`pyflat.passes.rules.expansions`); None: it looks after that itself
     restore     "module:function" from what an engine's `to_keep()` gave in another process, and a
                 `pyflat.targets.kept.Shelf`, to the engine; None: engines are not kept on disk
     python      `show` is the text of the twin in Python, as `pyflat.targets.text` spells it for this name
@@ -234,6 +200,7 @@ class Target:
     name: str
     compile: str | Callable[[Request], Engine] | None = None
     show: str | Callable[[Request], str] | None = None
+    spelled: str | None = None
     restore: str | None = None
     python: bool = False
     structured: bool = False
@@ -258,13 +225,25 @@ class Target:
     def kernel(self, kernel: Kernel, arguments: Mapping[str, Any]) -> Any:
         """What runs calls of a kernel with arguments like these."""
         self._require()
-        return _loaded(self.kernels)(kernel, arguments)
+        return _loaded(self.kernels)(self._spelled(kernel), arguments)
 
     def engine(self, request: Request) -> Engine:
         """The engine of a function. Raises FlattenError, ImportError where a library is missing."""
         self._require()
-        made: Engine = _loaded(self.compile)(request)
+        made: Engine = _loaded(self.compile)(self._spelled(request))
         return made
+
+    def _spelled(self, of: _Holder) -> _Holder:
+        """A request or a kernel in the operations that the target has."""
+        from pyflat.ir.loops import all_ops
+        from pyflat.ir.ops import PRIMITIVES
+
+        missing = frozenset() if self.spelled is None else PRIMITIVES.keys() - _loaded(self.spelled)
+        if missing.isdisjoint(op.opcode for op in all_ops(of.function.body)):
+            return of
+        from pyflat.passes.rules.expansions import in_terms_of
+
+        return replace(of, function=in_terms_of(of.function, PRIMITIVES.keys() - missing))
 
     def _require(self) -> None:
         """Raises ImportError where a library is missing."""
@@ -331,12 +310,14 @@ BUILT_IN = (
     Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
            float32=True, max_trips=True, parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True,
            kernels="pyflat.targets.numpy.kernels.engine:engine", restore="pyflat.targets.numpy.engine:restored",
-           fast="pyflat.targets.numpy.costs:NUMPY_MATH", explain="pyflat.targets.numpy.explain:BlockCosts"),
+           fast="pyflat.targets.numpy.costs:NUMPY_MATH", spelled="pyflat.targets.numpy.spelling:SPELLED",
+           explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
            parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),
            kernels="pyflat.targets.numba.kernels.engine:engine", machine_code=True,
            restore="pyflat.targets.numba.engine:restored", contracts="pyflat.targets.numba.library:multiplies_and_adds",
-           fast="pyflat.targets.numba.costs:VECTOR_MATH", explain="pyflat.targets.numba.explain:RegisterCosts"),
+           fast="pyflat.targets.numba.costs:VECTOR_MATH", spelled="pyflat.targets.numba.ops:SPELLED",
+           explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
     Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
            needs=("wgpu",), shading="pyflat.targets.wgsl"),

@@ -142,8 +142,91 @@ print("func @newton" in twin.show(target="lanewise") and "    while " in twin.so
 def test_a_module_and_an_entry_add_a_target(tree: Path) -> None:
     recipes.carry_out("target", tree)
     assert script(tree, TARGET) == "negative -2.0\nTrue\n"
+    assert "func @newton" in run(tree, "-m", "pyflat", "show", "use.py:newton", "--target", "lanewise")
     run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/targets/test_protocol.py", "-k", "checkers or record_names")
     assert recipes.files("target") == ["pyflat/targets/lanewise.py", "pyflat/targets/target.py"]
+
+
+PRIMITIVE = '''
+import numba
+import numpy as np
+import pyflat
+from pyflat.targets import sql, xp
+from pyflat.vec import fract
+
+def part(x: float) -> float:
+    return fract(x)
+
+def wave(x: float, y: float) -> float:
+    if x > 8.0:
+        return fract(x) * y
+    return abs(fract(x) - 0.5) + fract(y)
+
+def added(a, out, n: int):
+    for i in range(n):
+        out[i] = fract(a[i]) + out[i]
+
+def ends(function, *arguments):
+    try:
+        function(*arguments)
+    except (OverflowError, ValueError) as error:
+        return str(error)
+
+rng = np.random.default_rng(1)
+xs, ys = rng.normal(0.0, 9.0, 2000), rng.normal(0.0, 1e3, 2000)
+xs[:5] = -0.0, 0.0, 1e18, -1e-300, -5.0
+for function, columns in ((part, (xs,)), (wave, (xs, ys))):
+    lanes = list(zip(*(column.tolist() for column in columns)))
+    expected = np.array([function(*lane) for lane in lanes])
+    for target in ("numpy", "numba", "dataflow"):
+        n = 40 if target == "dataflow" else len(xs)
+        twin = pyflat.twin(function, target=target)
+        assert twin(*(column[:n] for column in columns)).tobytes() == expected[:n].tobytes(), target
+        for wrong in (np.inf, np.nan):
+            lane = (1.0, wrong)[-len(columns):]
+            assert ends(twin, *map(np.array, zip(lane, lane))) == ends(function, *lane) != None, target
+    spaces = {}, {}
+    for space, target in zip(spaces, ("numpy", "numba")):
+        exec(pyflat.twin(function).show(target=target), space)
+    array, number = [space[f"{function.__name__}_flat"] for space in spaces]
+    assert array(*columns).tobytes() == expected.tobytes()
+    assert np.array([number(*lane) for lane in lanes]).tobytes() == expected.tobytes()
+    assert np.asarray(xp.function(function, np)(*columns)).tobytes() == expected.tobytes()
+for target in ("numpy", "numba"):
+    for wrong in (0.25, np.inf):
+        given, wanted, out = xs[:40].copy(), ys[:40].copy(), ys[:40].copy()
+        given[20] = wrong
+        twin = pyflat.twin(added, target=target)
+        assert ends(added, given, wanted, 40) == ends(twin, given, out, 40) and wanted.tobytes() == out.tobytes(), target
+for target in ("numpy", "numba", "neutral", "wgsl", "glsl"):
+    print(target, "fract(" in pyflat.twin(wave).show(target=target).partition("def ")[2 * target.startswith("n")])
+print("sql", "fract(" in sql.expression(wave))
+try:
+    pyflat.twin(part, dtype="float32")(xs)
+except pyflat.FlattenError as error:
+    print(str(error).partition(" [")[0])
+'''
+
+
+def test_two_rows_add_a_primitive(tree: Path) -> None:
+    recipes.carry_out("primitive", tree)
+    assert script(tree, PRIMITIVE).split("\n") == [
+        "numpy False", "numba False", "neutral True", "wgsl False", "glsl False", "sql False", "fract in float32", ""]
+
+
+def test_a_word_spells_it(tree: Path) -> None:
+    recipes.carry_out("primitive", tree)
+    recipes.carry_out("spelling", tree)
+    text = script(tree, "import pyflat\nfrom pyflat.vec import fract\ndef part(x: float):\n    return fract(x)\n"
+                  "print(*(pyflat.twin(part).show(target=target) for target in ('wgsl', 'glsl')))\n")
+    assert text.count("fract(x)") == 2
+
+
+def test_a_primitive_is_two_places_and_one_for_each_spelling() -> None:
+    assert [file for _, file, _ in recipes.blocks("primitive")] == ["pyflat/ir/ops.py", "pyflat/passes/rules/expansions.py"]
+    assert len(recipes.blocks("spelling")) == 1
+    changes = [line for _, _, text in recipes.blocks("primitive") for line in text.splitlines() if line[0] in "+-"]
+    assert len(changes) == 2
 
 
 def test_an_edit_that_does_not_fit_is_seen() -> None:

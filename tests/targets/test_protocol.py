@@ -5,12 +5,8 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
-import os
-import re
-import shutil
 import subprocess
 import sys
-import textwrap
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import get_args
@@ -302,45 +298,3 @@ def test_two_targets_of_one_name_are_refused(monkeypatch):
     installed(monkeypatch, "walker", first)
     with pytest.raises(ValueError, match="another target 'walker'"):
         targets.register(dataclasses.replace(first, name="walker"))
-
-
-# --- the recipe
-
-
-def test_the_recipe_for_a_target(tmp_path):
-    """What the docstring says, carried out in a copy of the package."""
-    module, record = (textwrap.dedent(text) for text in re.findall(r"\n\n((?: {7}.*\n|\n)+)(?=\d\.|\n?\d\.)",
-                                                                  targets.__doc__ + "\n"))
-    copy = shutil.copytree(PACKAGE, tmp_path / "pyflat", ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "targets" / "lanewise.py").write_text(module)
-    registry = copy / "targets" / "target.py"
-    text = registry.read_text()
-    changed = text.replace("\nBUILT_IN = (\n", f"\nBUILT_IN = (\n    {record.strip()}\n", 1)
-    for name in ("EngineName", "ShownName"):
-        changed = changed.replace(f"\n{name} = Literal[", f'\n{name} = Literal["lanewise", ', 1)
-    assert len(changed) > len(text) + 70
-    registry.write_text(changed)
-    (tmp_path / "program.py").write_text(textwrap.dedent("""
-        import numpy as np
-        import pyflat
-        from typing import get_args
-        from pyflat.targets import target as targets
-
-        @pyflat.flatten(target="lanewise")
-        def ratio(x, y):
-            return (x - y) / y if x > y else 0.5
-
-        assert ratio.flat(np.array([-1.0, 3.0]), 1.0).tolist() == [0.5, 2.0]
-        try:
-            ratio.flat(np.array([1.0]), 0.0)
-        except ZeroDivisionError:
-            print("raised")
-        assert get_args(targets.EngineName)[0] == get_args(targets.ShownName)[0] == targets.having("runs")[0] == "lanewise"
-        print(ratio.flat.show(target="lanewise"))
-    """))
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    for command, expected in ((["program.py"], "raised\nfunc @ratio"),
-                              (["-m", "pyflat", "show", "program.py:ratio", "--target", "lanewise"], "func @ratio")):
-        done = subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert expected in done.stdout

@@ -56,6 +56,7 @@ from pyflat.frontend.state.kinds import numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Static
 from pyflat.functions import originals
 from pyflat.functions.records import RECORDS
+from pyflat.ir.ops import functions_of_floats
 from pyflat.ir.types import BOOL
 
 _HEAP_TYPE = 1 << 9
@@ -184,6 +185,7 @@ _FUNCTIONS = {fn: record for record in RECORDS.values()
 
 _HANDLERS: dict[Any, Handler] = {
     **{fn: float_operation(record.name, len(record.operands)) for fn, record in _FUNCTIONS.items()},
+    **{fn: float_operation(row.name, len(row.signatures[0][0])) for fn, row in functions_of_floats().items()},
     # builtins
     abs: arithmetic.abs_, int: arithmetic.int_, float: arithmetic.float_, bool: arithmetic.bool_,
     round: arithmetic.round_, pow: arithmetic.pow_, divmod: arithmetic.divmod_,
@@ -207,8 +209,7 @@ _HANDLERS: dict[Any, Handler] = {
     math.floor: arithmetic.whole("floor_int"), math.ceil: arithmetic.whole("ceil_int"),
     math.trunc: arithmetic.whole("to_int"), math.log: arithmetic.log, math.fabs: float_operation("abs"),
     math.degrees: arithmetic.scale(180.0 / math.pi), math.radians: arithmetic.scale(math.pi / 180.0),
-    math.isnan: float_operation("isnan"), math.isinf: float_operation("isinf"),
-    math.isfinite: float_operation("isfinite"), math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
+    math.hypot: arithmetic.hypot, math.ldexp: arithmetic.ldexp,
     math.prod: sequences.product, math.isclose: inlined(library.isclose), math.modf: inlined(library.modf),
     math.isqrt: arithmetic.isqrt, math.factorial: inlined_for_ints(library.factorial),
     math.gcd: inlined_for_ints(library.gcd), math.lcm: inlined_for_ints(stdlib.lcm),

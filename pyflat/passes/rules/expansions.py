@@ -8,14 +8,17 @@ divides), `add_small` and `sub_small` (which cannot overflow), `signbit`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
+from pyflat.errors import refuse
 from pyflat.functions.records import aliases
 from pyflat.functions.vmath.coefficients import ERF, ERFC
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.formats import F4
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Const, Function, Op, Value, number
 from pyflat.ir.ops import ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, number
+from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, legalised
 from pyflat.passes.rules.patterns import applied, rules
 from pyflat.passes.rules.rewrite import power_of
 
@@ -308,3 +311,15 @@ EXPANSIONS: Expansions = {
     **applied(rules(INT, "abs(n) -> select(lt(n, 0), neg(n), n)", "invert(n) -> sub(-1, n)")),
 }
 """NumPy's functions are those of `math` in targets that have one of them."""
+
+
+def in_terms_of(fn: Function, spelled: Container[str]) -> Function:
+    """A function of any form in operations that an engine spells; `fn` itself where it is that already."""
+    lacking = {key: rule for key, rule in EXPANSIONS.items() if key.partition(":")[0] not in spelled}
+    for op in all_ops(fn.body):
+        if op.opcode not in lacking and f"{op.opcode}:{op.args[0].kind if op.args else ''}" not in lacking:
+            continue
+        if fn.floats is F4:  # where a float32 lane has the float64 operation, rounded, these have other digits
+            raise refuse("flatten/not-yet", f"{op.opcode} in float32", op.span, help='dtype="float64"')
+        return legalised(fn, lacking, faulting=True)
+    return fn

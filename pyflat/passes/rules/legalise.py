@@ -12,13 +12,30 @@ the target's own, else one of `rules.expansions`. What neither has stays, too, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyflat.functions.records import ABSENT, RECORDS
-from pyflat.ir.build import const
+from pyflat.ir.build import Builder, const
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.nodes import Const, Function, Op, Origin, Scalar, Value
+from pyflat.ir.faults import fault_condition
+from pyflat.ir.formats import FloatFormat
+from pyflat.ir.nodes import (
+    FAULT,
+    Block,
+    Const,
+    Exit,
+    Fault,
+    Function,
+    If,
+    Item,
+    Op,
+    Origin,
+    Scalar,
+    Value,
+    Yield,
+    number,
+)
 from pyflat.ir.ops import COMPARISONS, OPERATIONS
 from pyflat.ir.types import BOOL, FLOAT, INT
 
@@ -103,14 +120,11 @@ class Legaliser:
         return None
 
 
-def number(value: Value) -> Any:
-    """The number that a literal is, None of everything else."""
-    return value.value if isinstance(value, Const) else None
-
-
-def legalised(fn: Function, own: Expansions, shared: Expansions | None = None, stay: Container[str] = ()) -> Function:
-    """A function of any form in the operations of a target; `fn` itself where it is that already."""
-    copier = _Copying(Legaliser(own, shared, stay))
+def legalised(fn: Function, own: Expansions, shared: Expansions | None = None, stay: Container[str] = (), *,
+              faulting: bool = False) -> Function:
+    """A function of any form in the operations of a target; `fn` itself where it is that already. With `faulting`, what
+    goes from structured IR leaves the faults that it had, and doubts are faults."""
+    copier = (_Faulting if faulting else _Copying)(Legaliser(own, shared, stay))
     after = copier.function(fn)
     return after if copier.changed else fn
 
@@ -118,15 +132,57 @@ def legalised(fn: Function, own: Expansions, shared: Expansions | None = None, s
 class _Copying(Copier):
     def __init__(self, legaliser: Legaliser):
         super().__init__()
-        self.legaliser, self.changed = legaliser, False
+        self.legaliser, self.changed = legaliser, 0
 
     def standing_for(self, op: Op) -> Sequence[Op]:
         made = self.legaliser
-        made.made, made.origin = {}, op.origin
+        made.made, made.doubts, made.origin = {}, [], op.origin
         found = made.expanded(op.opcode, self.read_all(op.args))
         if found is None:
             return [self.op(op)]
-        self.changed, self.values[op] = True, found
+        self.changed, self.values[op] = self.changed + 1, found
         if isinstance(found, Op) and found in made.made.values():
             found.name, found.statement = op.name, op.statement
         return [each for each in made.made.values() if isinstance(each, Op)]
+
+
+class _Faulting(_Copying):
+    """Copies with the faults of what goes: as operations where all are (`Function.total`), else as branches."""
+
+    total = False
+
+    def function(self, fn: Function, floats: FloatFormat | None = None) -> Function:
+        self.total = fn.total
+        return super().function(fn, floats)
+
+    def items(self, items: Sequence[Item]) -> list[Item]:
+        return [made for item in items
+                for made in (self._parts(item) if isinstance(item, Block) else [self.node(item)])]
+
+    def _parts(self, block: Block) -> Iterator[Item]:
+        build = Builder()
+        for op in block.ops:
+            gone = self.changed
+            for made in self.standing_for(op):
+                build.append(made)
+            outside = self._outside(build, op) if self.changed > gone else None
+            if outside is None:
+                continue
+            build.origin, fault = op.origin, Fault("OverflowError", span=op.span)
+            if self.total:
+                build.fault(outside, fault)
+            else:
+                build.node(If(outside, [Block(end=Exit(FAULT, fault=fault))], [Block(end=Yield())], origin=op.origin))
+        if block.end is not None:
+            build.end(self.end(block.end))
+        yield from build.items
+
+    def _outside(self, build: Builder, op: Op) -> Value | None:
+        """Whether the operation would have been a fault, or is in doubt; None where it is neither."""
+        was, start = Op(op.opcode, self.read_all(op.args), op.kind, attrs=op.attrs), len(build.block.ops)
+        found = None if self.total else fault_condition(build, was)
+        for made in build.block.ops[start:]:
+            made.args = tuple([self.values[op] if arg is was else arg for arg in made.args])
+        for doubt in self.legaliser.doubts:
+            found = doubt if found is None else build.op("or", found, doubt)
+        return found

@@ -9,7 +9,7 @@ from typing import Any
 from pyflat.backend import FlatFunction, flatten_fold, flatten_function, flatten_optimize
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Parameters, unwrap
-from pyflat.ir.nodes import Const, Op, Param, Scalar, Value
+from pyflat.ir.nodes import Const, Op, Param, Scalar, Value, number
 from pyflat.ir.shape import MAX_WORDS, OTHER_WORD, Labels, UnknownWordsError, leaves
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.ir.uses import results_of
@@ -58,7 +58,7 @@ class Terms(Legaliser):
     def add(self, ops: Iterable[Op], known: Mapping[Op, Value]) -> None:
         """Operations in order; of some it is `known` what they are."""
         ops = list(ops)
-        tested = {op.args[0] for op in ops if op.opcode in ("eq", "ne") and _is_zero(op.args[1])}
+        tested = {op.args[0] for op in ops if op.opcode in ("eq", "ne") and number(op.args[1]) == 0}
         self.checked.update(self.of[value] for value in tested if value in self.of)
         for op in ops:
             self.origin = op.origin
@@ -70,10 +70,6 @@ class Terms(Legaliser):
             self.of[op] = made
             if op in tested:
                 self.checked.add(made)
-
-
-def _is_zero(value: Value) -> bool:
-    return isinstance(value, Const) and value.value == 0
 
 
 def terms_of(flat: FlatFunction, own: Expansions, stay: Container[str]) -> tuple[list[Value], Terms]:

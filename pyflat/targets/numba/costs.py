@@ -20,9 +20,8 @@ from typing import Any
 
 from pyflat.functions import ways
 from pyflat.functions.records import Adds, of_accuracy
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import Op, power_of_two
 from pyflat.ir.ops import OPERATIONS, Accuracy
-from pyflat.ir.types import INT
 from pyflat.targets.numba.library import library_function
 
 FILE = "costs.json"
@@ -60,7 +59,7 @@ class MeasuredCosts:
     def of(self, op: Op, width: int) -> Adds:
         """The cost of an operation for a register of `width` lanes."""
         key = f"{op.opcode} {op.args[0].kind.value}" if op.args else op.opcode
-        if op.opcode in _DIVISIONS and _is_power_of_two(op.args[1]):
+        if op.opcode in _DIVISIONS and power_of_two(op.args[1]):
             return Adds(1.0)  # a shift, a mask
         library = library_function(op)
         if library is not None and width > 1:
@@ -79,11 +78,6 @@ _LIBRARY = {name: Adds(cost) for name, cost in {
 """Functions with the C library's bits (`library`), in adds of a register of eight lanes, on a Zen 4."""
 
 _DIVISIONS = frozenset({"floordiv", "mod"})
-
-
-def _is_power_of_two(value: Value) -> bool:
-    known = value.value if isinstance(value, Const) and value.kind is INT else None
-    return known is not None and known > 0 and int(known).bit_count() == 1
 
 
 def is_called(op: Op) -> bool:

@@ -31,8 +31,8 @@ from pyflat.analysis.intervals import Interval
 from pyflat.functions import ways
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value
-from pyflat.ir.ops import COMPARISONS, ROUNDED
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value, number, power_of_two
+from pyflat.ir.ops import COMPARISONS, LOW_BITS, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Emitter, Lane
@@ -107,11 +107,6 @@ def _form_of(interval: Interval) -> Narrow:
 # --- what can be narrowed
 
 
-_RING = frozenset({"add", "sub", "mul", "neg", "and", "or", "xor", "invert", "select"})
-"""The low bits of the result come from the same bits of every int operand."""
-
-
-
 class _Program:
     """The int side of a list: `order` are operations, loop parameters and results; `sources` of the latter two are the
     values that they take; `users` of each value; `whole` is read in 64 bits by something that is none of them."""
@@ -151,15 +146,6 @@ class _Program:
         self.depths[value] = depth
 
 
-def _literal(value: Value) -> int | None:
-    return int(value.value) if isinstance(value, Const) and value.value is not None else None
-
-
-def _is_power(value: Value, most: int) -> bool:
-    number = _literal(value)
-    return number is not None and 0 < number <= most and number & (number - 1) == 0
-
-
 def _exactly(value: Value, exact: Mapping[Value, Narrow]) -> Narrow:
     if isinstance(value, Const):
         number = 0 if value.value is None else int(value.value)
@@ -177,15 +163,15 @@ def _reading(op: Op, exact: Mapping[Value, Narrow]) -> Narrow | None:
     first = op.args[0]
     ints = [arg for arg in op.args if arg.kind is INT]
     match op.opcode:
-        case opcode if opcode in _RING and op.kind is INT:
+        case opcode if opcode in (*LOW_BITS, "select") and op.kind is INT:
             return Narrow.LOW
         case "shl":
-            return Narrow.LOW if _literal(op.args[1]) in range(32) else None
-        case "mod" if op.kind is INT and _is_power(op.args[1], _LIMIT):
+            return Narrow.LOW if number(op.args[1]) in range(32) else None
+        case "mod" if op.kind is INT and 0 < power_of_two(op.args[1]) <= _LIMIT:
             return Narrow.LOW
         case "shr":
-            return _one(_exactly(first, exact)) if _literal(op.args[1]) in range(32) else None
-        case "floordiv" if op.kind is INT and _is_power(op.args[1], _LIMIT // 2):
+            return _one(_exactly(first, exact)) if number(op.args[1]) in range(32) else None
+        case "floordiv" if op.kind is INT and 0 < power_of_two(op.args[1]) <= _LIMIT // 2:
             return _one(_exactly(first, exact))
         case opcode if opcode in ROUNDED:
             return Narrow.LOW if first.kind is BOOL or Narrow.SIGNED in exact[op] else None
@@ -266,7 +252,7 @@ class _Prices:
     def saved(self, op: Op) -> float:
         """What an operation costs less. Half a register saves time where a whole one has 512 bits; where it has fewer,
         only what 64-bit lanes have no instruction for."""
-        power = op.opcode in ("floordiv", "mod") and _is_power(op.args[1], _LIMIT)
+        power = op.opcode in ("floordiv", "mod") and 0 < power_of_two(op.args[1]) <= _LIMIT
         wide = 1.0 if self.floats is F8 else 2.0  # registers of int64 for one of floats
         if op.opcode in ("floordiv", "mod") and not power:
             return cost_of(op, self.width) * wide / 2

@@ -22,6 +22,7 @@ from pyflat.analysis.liveness import captured
 from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import LoopParts, all_ops, definitions, take_apart
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value, walk
+from pyflat.ir.ops import ORDERS
 from pyflat.ir.types import BOOL, INT, INT_MAX, INT_MIN
 
 Known = Callable[[Value], bool]
@@ -140,7 +141,7 @@ def _counter(test: Value, loop: Loop, parts: LoopParts) -> Counter | None:
         after = parts.next[loop.params.index(test)]
         tests = [after] if not isinstance(after, Op) or after.opcode != "and" else list(after.args)
         return next((found for t in tests if not isinstance(t, Param) and (found := _counter(t, loop, parts))), None)
-    if not isinstance(test, Op) or test.opcode not in ("lt", "le", "gt", "ge"):
+    if not isinstance(test, Op) or test.opcode not in ORDERS:
         return None
     counter, limit = test.args
     up = test.opcode in ("lt", "le")

@@ -19,7 +19,7 @@ from pyflat.errors import InternalError
 from pyflat.functions import lanes, libm, norms, vmath
 from pyflat.functions.vmath.glibc import POWERS
 from pyflat.ir.nodes import Op
-from pyflat.ir.ops import NUMPY_LOOPS, PRIMITIVES, ROUNDED, Accuracy
+from pyflat.ir.ops import COMPARISONS, LOW_BITS, NUMPY_LOOPS, PRIMITIVES, ROUNDED, SIGNS, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.jit import processor
@@ -33,25 +33,17 @@ _OF_PAIR = ("sin", "cos")
 
 
 Emit = Callable[..., Lane]
+
+
+def _compared(sign: str, a: Lane, b: Lane) -> Lane:
+    return a.compare(sign, b)
+
+
 OPERATORS: dict[str, Emit] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "truediv": operator.truediv,
-    "neg": operator.neg,
-    "abs": abs,
-    "and": operator.and_,
-    "or": operator.or_,
-    "xor": operator.xor,
+    **{name: PRIMITIVES[name].python for name in (*LOW_BITS, "truediv", "abs")},
+    **{name: functools.partial(_compared, SIGNS[name]) for name in COMPARISONS},
     "not": operator.invert,
-    "invert": operator.invert,
     "low64": lambda x: x,
-    "eq": lambda a, b: a.compare("==", b),
-    "ne": lambda a, b: a.compare("!=", b),
-    "lt": lambda a, b: a.compare("<", b),
-    "le": lambda a, b: a.compare("<=", b),
-    "gt": lambda a, b: a.compare(">", b),
-    "ge": lambda a, b: a.compare(">=", b),
     "isnan": lambda x: x.compare("!=", x),
     "isinf": lambda x: abs(x).compare("==", float("inf")),
     "isfinite": lambda x: abs(x).compare("<", float("inf")),
@@ -203,16 +195,14 @@ def emit_unsigned(e: Emitter, op: Op, args: list[Lane]) -> Lane:
     """Emit `op`, of which the ints are unsigned numbers: what differs from signed ones."""
     x = args[0]
     match op.opcode:
-        case "eq" | "ne" | "lt" | "le" | "gt" | "ge":
-            return Lane(e, BOOL, e.builder.icmp_unsigned(PRIMITIVES[op.opcode].operator, x.value, args[1].value))
+        case opcode if opcode in COMPARISONS:
+            return Lane(e, BOOL, e.builder.icmp_unsigned(SIGNS[opcode], x.value, args[1].value))
         case "to_float" | "exact_float":
-            return Lane(e, FLOAT, e.builder.uitofp(x.value, e.types[FLOAT]))
+            return _u_float(e, x)
         case "shr":
             return e.shift("lshr", x, args[1])
         case "floordiv" | "mod":
-            divisor = e.select(args[1].compare("==", 0), 1, args[1])  # 0 in a lane that does not run would trap
-            divide = e.builder.udiv if op.opcode == "floordiv" else e.builder.urem
-            return Lane(e, INT, divide(x.value, divisor.value))
+            return EMITTERS["u_div" if op.opcode == "floordiv" else "u_mod"](e, *args)
     raise InternalError(f"the numba target cannot emit {op.opcode} of unsigned numbers")
 
 
@@ -442,3 +432,4 @@ def _isnormal(e: Emitter, x: Lane) -> Lane:
 
 
 EMITTERS["fma"] = lambda e, x, y, z: e.intrinsic("llvm.fma", x, y, z)
+SPELLED = frozenset([*OPERATORS, *EMITTERS, "fault"])

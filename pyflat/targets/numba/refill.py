@@ -28,6 +28,7 @@ from pyflat.analysis.liveness import captured, outer_values, used_outside
 from pyflat.functions import ways
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Const, Item, Loop, Op, Param, Value
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing
@@ -64,8 +65,6 @@ MOST_STATE = 14
 
 MOST_OPERATIONS = 400
 """The loop is compiled twice."""
-
-COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 T = TypeVar("T")
 
@@ -266,7 +265,7 @@ class Refilled:
         limit = self.emitter.intrinsic("llvm.ssub.sat", limit, distance, kind=INT)
         sides = [gang.read(register, counter.param), limit]
         first, second = sides if test.args[0] is counter.param else reversed(sides)
-        return first.compare(COMPARISONS[test.opcode], second).value
+        return first.compare(SIGNS[test.opcode], second).value
 
     def _deliver(self, states: States, live: Sequence[Any], held: Sequence[Any],
                  places: Sequence[Any]) -> None:

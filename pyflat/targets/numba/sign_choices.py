@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import Const, Op, Value, number
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba.emitter import Lane
 
@@ -49,16 +49,12 @@ def _tested_bit(condition: Value) -> tuple[Value, int, bool] | None:
     if not isinstance(condition, Op) or condition.opcode not in ("eq", "ne"):
         return None
     masked, zero = condition.args
-    if not isinstance(masked, Op) or masked.opcode != "and" or masked.kind is not INT or not _is(zero, 0):
+    if not isinstance(masked, Op) or masked.opcode != "and" or masked.kind is not INT or number(zero) != 0:
         return None
     bits, mask = masked.args
     if not isinstance(mask, Const) or not isinstance(mask.value, int) or mask.value.bit_count() != 1 or mask.value < 0:
         return None
     return bits, mask.value.bit_length() - 1, condition.opcode == "ne"
-
-
-def _is(value: Value, number: int) -> bool:
-    return isinstance(value, Const) and value.value == number
 
 
 def _is_negative(value: Value, number: Value) -> bool:

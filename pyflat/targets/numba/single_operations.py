@@ -28,14 +28,13 @@ from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import exact, glibc, rounding
 from pyflat.ir.formats import F4, F8, FloatFormat, dtypes
 from pyflat.ir.nodes import Block, Const, Op, Param, Value
+from pyflat.ir.ops import ORDERS
 from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.disk_cache import key_of, opened
 from pyflat.targets.numba.feed import CONVERSIONS, FEED, LANES, feed_address
 from pyflat.targets.numba.jit import MachineCode, Processor, Ufunc, compile_ir, load_code, made_once, processor
 from pyflat.targets.numba.library import multiplies_and_adds
 from pyflat.targets.numba.symbols import addresses
-
-COMPARISONS = ("lt", "le", "gt", "ge")
 
 _WRITERS = ("functions", "ir", "analysis", "targets/numba")
 """The parts of the package that write a kernel."""
@@ -112,7 +111,7 @@ class Wanted:
         return code
 
     def _ops(self, params: list[Param]) -> list[Op]:
-        if self.opcode in COMPARISONS:
+        if self.opcode in ORDERS:
             holds = Op(self.opcode, params, BOOL)
             return [holds, Op("select", [holds, *params], self.kind)]
         operands: list[Value] = [*params, *([] if self.exponent is None else [Const(FLOAT, self.exponent)])]

@@ -13,7 +13,7 @@ attribute `by` is the comparison of its operands: it is the ufunc, and the selec
 from __future__ import annotations
 
 from pyflat.analysis.liveness import sliced
-from pyflat.ir.nodes import Const, Function, Op, Value
+from pyflat.ir.nodes import Const, Function, Op, Value, same_value
 from pyflat.ir.ops import MIRRORED
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.uses import rebuilt, results_of, with_args, with_body
@@ -53,9 +53,9 @@ def _extreme(op: Op) -> tuple[str, str] | None:
     condition, taken, other = op.args
     if not isinstance(condition, Op) or condition.opcode not in BY:
         return None
-    if _same(condition.args[0], taken) and _same(condition.args[1], other):
+    if same_value(condition.args[0], taken) and same_value(condition.args[1], other):
         by = condition.opcode
-    elif _same(condition.args[0], other) and _same(condition.args[1], taken):
+    elif same_value(condition.args[0], other) and same_value(condition.args[1], taken):
         by = MIRRORED[condition.opcode]
     else:
         return None
@@ -65,10 +65,6 @@ def _extreme(op: Op) -> tuple[str, str] | None:
     if _is_safe(other):
         return "np_fmax" if largest else "np_fmin", ""
     return None if isinstance(taken, Const) or isinstance(other, Const) else (OF_TWO, by)
-
-
-def _same(a: Value, b: Value) -> bool:
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)
 
 
 def _is_safe(value: Value) -> bool:

@@ -28,7 +28,7 @@ import numpy as np
 
 from pyflat.functions import gamma_check, libm
 from pyflat.ir.formats import dtypes
-from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.nodes import Const, Op, Value, power_of_two
 from pyflat.ir.ops import PRIMITIVES, ROUNDED, Accuracy
 from pyflat.ir.tables import array_of
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -406,12 +406,6 @@ _WRITERS: Mapping[str, Callable[[FrameWriter, Op, Sequence[Value]], bool]] = {
     "np_powers": FrameWriter._power, "gather": FrameWriter._gather, "np_extreme": FrameWriter._extreme,
 }
 """What writes an operation, unless it finds that it cannot."""
-
-
-def power_of_two(divisor: Value) -> int:
-    """An int literal that is a power of two, 0 for everything else: shifts and masks are many times faster."""
-    known = divisor.value if isinstance(divisor, Const) else None
-    return known if isinstance(known, int) and known > 0 and known & (known - 1) == 0 else 0
 
 
 def _by_bits(op: Op, power: int) -> tuple[str, str, int]:

@@ -21,6 +21,7 @@ import numpy as np
 from pyflat.functions import libm, ways
 from pyflat.functions.records import Accuracy, of_accuracy
 from pyflat.ir.formats import F4, F8, FORMATS, FloatFormat
+from pyflat.ir.ops import PRIMITIVES
 from pyflat.ir.types import FLOAT
 from pyflat.targets.kept import Made
 from pyflat.targets.numpy.memory import ArenaLayout
@@ -29,12 +30,7 @@ EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
 """Operations of this target alone (`extremes`)."""
 
 UFUNCS: dict[str, str] = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-    "mod": "remainder", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "shl": "left_shift",
-    "shr": "right_shift", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater",
-    "ge": "greater_equal", "neg": "negative", "invert": "invert", "low64": "positive", "not": "logical_not",
-    "abs": "absolute",
-    **{name: name for name in ("floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite")},
+    **{name: row.ufunc for name, row in PRIMITIVES.items() if row.ufunc},
     **{record.name: record.numpy for record in of_accuracy(Accuracy.EXACT, Accuracy.NUMPY)
        if record.numpy and record.name not in ("np_power", "np_powers")},
     **{name: name.removeprefix("np_") for name in EXTREMES},

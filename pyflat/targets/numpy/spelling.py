@@ -47,6 +47,7 @@ def _function(record: MathFunction) -> str:
 
 
 _SPELLINGS.update((record.name, _function(record)) for record in RECORDS.values())
+SPELLED = frozenset([*_SPELLINGS, "np_dot", "ufunc", "fault"])
 
 
 _NARROW: dict[str, str] = {

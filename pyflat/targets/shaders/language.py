@@ -17,7 +17,7 @@ import numpy as np
 
 from pyflat.errors import refuse
 from pyflat.functions.records import spellings
-from pyflat.ir.ops import ROUNDED
+from pyflat.ir.ops import COMPARISONS, ROUNDED, SIGNS
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Shape, Texts
 from pyflat.ir.types import Kind
 from pyflat.passes.rules.legalise import legal
@@ -135,12 +135,10 @@ def whole(cast: str, rint: str) -> dict[str, Spelling]:
 
 I32_MIN, I32_MAX = -(2**31), 2**31 - 1
 SPELLINGS: dict[str, Spelling] = {
-    **{name: infix(sign, level) for name, sign, level in (
-        ("add", "+", SUM), ("sub", "-", SUM), ("mul", "*", PRODUCT), ("truediv", "/", PRODUCT),
-        ("eq", "==", COMPARISON), ("ne", "!=", COMPARISON), ("lt", "<", COMPARISON), ("le", "<=", COMPARISON),
-        ("gt", ">", COMPARISON), ("ge", ">=", COMPARISON), ("eq:b", "==", COMPARISON), ("ne:b", "!=", COMPARISON),
-        ("and:b", "&&", LOGIC), ("or:b", "||", LOGIC), ("xor:b", "!=", COMPARISON), ("and:i8", "&", BITS),
-        ("or:i8", "|", BITS), ("xor:i8", "^", BITS))},
+    **{name: infix(SIGNS[name.partition(":")[0]], level) for level, names in (
+        (SUM, ("add", "sub")), (PRODUCT, ("mul", "truediv")), (COMPARISON, (*COMPARISONS, "eq:b", "ne:b")),
+        (BITS, ("and:i8", "or:i8", "xor:i8"))) for name in names},
+    "and:b": infix("&&", LOGIC), "or:b": infix("||", LOGIC), "xor:b": infix("!=", COMPARISON),
     "neg": prefix("-"), "not": prefix("!"), "invert": prefix("~"),
     **{name: call(name) for name in ("abs", "floor", "ceil", "trunc")},
     "floordiv:i8": call("floor_div", 2), "mod:i8": call("floor_mod", 2),

@@ -19,13 +19,13 @@ from collections.abc import Container
 
 from pyflat.analysis.liveness import sliced
 from pyflat.ir.loops import has_loop
-from pyflat.ir.nodes import Function, Value
+from pyflat.ir.nodes import Function, Value, number
 from pyflat.ir.ops import ROUNDED, VECTOR
 from pyflat.ir.types import FLOAT
 from pyflat.ir.uses import results_of, with_body
 from pyflat.passes.pipelines import run, shader
 from pyflat.passes.rules.expansions import EXPANSIONS, power, renamed
-from pyflat.passes.rules.legalise import Expansions, Legaliser, legalised, number
+from pyflat.passes.rules.legalise import Expansions, Legaliser, legalised
 from pyflat.passes.rules.patterns import applied, rules
 
 MAX_TRIPS = 65_535

@@ -8,11 +8,12 @@ from typing import Any
 
 from pyflat.functions.records import spellings
 from pyflat.ir.nodes import Const, Param, Value
+from pyflat.ir.ops import ORDERS, SIGNS
 from pyflat.passes.rules import expansions as x
 from pyflat.passes.rules.legalise import Expansion, Expansions, Legaliser, legal
 from pyflat.targets.columns import ColumnsEngine, Terms
 
-_COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=", "ne": "<>"}
+_COMPARED = {**{name: SIGNS[name] for name in ORDERS}, "eq": "=", "ne": "<>"}
 _COMMON = {
     **{name: f"({{0}} {sign} {{1}})" for name, sign in (*_COMPARED.items(), ("truediv", "/"))},
     **{f"{name}:f8": f"({{0}} {sign} {{1}})" for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))},

@@ -24,7 +24,8 @@ from pyflat.ir.ops import ROUNDED
 from pyflat.targets.text.spelling import LANE_FUNCTIONS
 
 IMPORT = "from pyflat.functions import lanes"
-_SHARED = frozenset({"to_float", "unsigned", "exponent", "ldexp", "ipow", "complex_lanes", *ROUNDED})
+_SHARED = frozenset({"to_float", "unsigned", "exponent", "ldexp", "ipow", "complex_lanes", "gather", "power", "powers",
+                     *ROUNDED})
 """Functions of `pyflat.functions.lanes` that need nothing beside them."""
 _ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))", "round_digits": "round"}
 
@@ -43,24 +44,6 @@ class lanes:  # noqa: N801 - the name that texts have for it
             except ValueError:
                 return math.nan
         return np.vectorize(value, otypes=[float])
-
-    @staticmethod
-    def gather(table: Any, index: Any) -> Any:
-        """`table[index]`; beyond the table one of its ends."""
-        table = np.asarray(table)
-        return table[np.clip(np.where(np.less(index, 0), np.add(index, len(table)), index), 0, len(table) - 1)]
-
-    @staticmethod
-    def power(x: Any, y: Any) -> Any:
-        """`np.power` as for scalars: its exponent 0.5 is a root."""
-        return np.where(np.equal(y, 0.5), np.sqrt(x), np.power(x, y))[()]
-
-    @staticmethod
-    def powers(x: Any, y: Any) -> Any:
-        """`np.power` as for an array of exponents."""
-        exponents = np.broadcast_to(np.asarray(y, np.float64), np.broadcast_shapes(np.shape(x), np.shape(y), (1,)))
-        result = np.power(x, np.ascontiguousarray(exponents))
-        return result if np.ndim(x) or np.ndim(y) else result[0]
 
     @staticmethod
     def np_dot(*operands: Any) -> Any:
@@ -109,6 +92,7 @@ def _method(name: str) -> str:
     if name not in _SHARED:
         return re.sub(r": Any|\s*-> Any", "", inspect.getsource(vars(lanes)[name].__func__)).rstrip("\n")
     text = re.sub(r": (Any|Lanes)|\s*-> (Any|Lanes)", "", inspect.getsource(getattr(everywhere, name)))
+    text = text.replace("LARGEST_SHORT_CUT", repr(everywhere.LARGEST_SHORT_CUT))
     head, _, rest = text.partition("\n")
     body = rest.rpartition('"""\n')[2]
     return textwrap.indent(f"@staticmethod\n{head}\n{body}", "    ").rstrip("\n")

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,8 +19,9 @@ from pyflat.targets.text.expr import NOT, Call, Expr, Infix, Prefix, Ternary, Wo
 
 Target = Literal["neutral", "numpy", "numba"]
 
+_WRITTEN = {name: row.written[0] for name, row in PRIMITIVES.items() if row.written}
 _NEUTRAL = {
-    **{name: row.written[0] for name, row in PRIMITIVES.items() if row.written}, "round_digits": "round",
+    **_WRITTEN, "round_digits": "round",
     **{name: name for name in (*ROUNDED.values(), "floordiv", "mod", "shl", "shr")},
     **{record.name: record.title for record in RECORDS.values() if record.python},
     "np_powers": "np.power", "np_dot": "np.dot",
@@ -29,7 +31,9 @@ _NEUTRAL = {
 """Operators, and the functions that a user writes; np.power of arrays has the same name as that of numbers."""
 
 _NUMBA = {
-    **_NEUTRAL, "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>",
+    **{name: word for name, word in _NEUTRAL.items()
+       if name not in _WRITTEN or word.startswith("math.") or hasattr(builtins, word)},
+    "ipow": "**", "floordiv": "//", "mod": "%", "shl": "<<", "shr": ">>",
     **{name: f"np.{name}" for name in ROUNDED.values()},
     **{record.name: record.numba_name for record in RECORDS.values() if record.numba_name != SAME},
 }
@@ -61,6 +65,10 @@ class Dialect:
     decorator: str = ""
     constants: str = "np"
     """The module of nan and inf."""
+
+    @property
+    def spelled(self) -> frozenset[str]:
+        return frozenset([*self.words, "library_hypot"])
 
     def operator(self, opcode: str) -> str:
         """The operator that spells `opcode`, "" when a function does, or nothing."""

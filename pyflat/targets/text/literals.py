@@ -9,7 +9,9 @@ from typing import Any
 
 import libcst as cst
 
+from pyflat.ir import ops
 from pyflat.ir.nodes import Const
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import kind_of
 
 MAX_DEPTH = 12
@@ -27,7 +29,7 @@ COMPARE: dict[type[cst.CSTNode], str] = {
     cst.GreaterThanEqual: ">=",
 }
 
-MIRRORED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+MIRRORED = {SIGNS[name]: SIGNS[other] for name, other in ops.MIRRORED.items()}
 """`x < y` is `y > x`, for every operand."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {

@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 
 import libcst as cst
 
-from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.ops import COMPARISONS, OPERATIONS
+from pyflat.ir.nodes import Const, Op, Value, same_value
+from pyflat.ir.ops import COMPARISONS, OPERATIONS, PRIMITIVES, SIGNS
 from pyflat.ir.types import EXACT_INT, FLOAT, Kind
 from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
@@ -25,7 +25,7 @@ MAX_DEPTH = 12
 """Source nesting that is followed in one expression; what is deeper becomes a hole."""
 
 PREFIX: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.BitInvert: "~"}
-_PROMOTED = {"add", "sub", "mul", "truediv", "floordiv", "mod"}
+_PROMOTED = {name for name in SIGNS if PRIMITIVES[name].result_kind((FLOAT, FLOAT)) is FLOAT}
 """Operators under which NumPy converts an int lane or literal to float as Python does."""
 
 class SourceMatcher:
@@ -236,10 +236,5 @@ def _extreme_step(name: str, value: Value) -> tuple[Value, Value] | None:
     assert isinstance(cond, Op)
     forward, backward = ("gt", "lt") if name == "max" else ("lt", "gt")
     asks = {forward: (last, before), backward: (before, last)}.get(cond.opcode)
-    same = asks is not None and all(map(_same, cond.args, asks))
+    same = asks is not None and all(map(same_value, cond.args, asks))
     return (last, before) if same else None
-
-
-def _same(a: Value, b: Value) -> bool:
-    """One value, or equal constants."""
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.key == b.key)

@@ -18,10 +18,12 @@ import libcst as cst
 
 from pyflat.errors import refuse
 from pyflat.ir.formats import F8
+from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Param, Value, walk
 from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.ir.uses import results_of, with_block
+from pyflat.passes.rules.expansions import in_terms_of
 from pyflat.targets.text import source
 from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
 from pyflat.targets.text.expr import (
@@ -64,7 +66,7 @@ def render_linked(
 ) -> tuple[str, list[frozenset[tuple[str, int]]]]:
     """The text, and of each of its last lines the places (file, line) that its operations come from."""
     dialect = DIALECTS[target]
-    _require_text(flat_form, dialect)
+    flat_form = _spelled(flat_form, dialect)
     straight = flat_form.floats is F8 and is_straight(spec.captured.tree)
     same = _own_twin(spec, dialect, name) if straight else None
     if same is not None:
@@ -75,10 +77,17 @@ def render_linked(
     return printer.text(name, results_of(flat_form), spec.result), printer.places
 
 
-def _require_text(function: Function, dialect: Dialect) -> None:
+def _spelled(function: Function, dialect: Dialect) -> Function:
+    """A function in the operations that the dialect has. Raises FlattenError where it cannot be written."""
     if dialect.name == "numba" and function.floats is not F8:
         raise refuse("flatten/target-dtype", f"the scalar text of {function.name} in float32",
                      why="numba makes its literals and functions float64", help='show(target="numpy")')
+    made = in_terms_of(function, dialect.spelled)
+    for op in all_ops(made.body):
+        if op.opcode == "fault":
+            raise refuse("flatten/target-operation", f"the text of {function.name}", op.span,
+                         why="what stands for an operation there is not Python's in every lane")
+    return made
 
 
 def _own_twin(spec: Specialised, dialect: Dialect, name: str) -> str | None:
@@ -97,7 +106,7 @@ def _own_twin(spec: Specialised, dialect: Dialect, name: str) -> str | None:
 def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neutral", name: str) -> str:
     """The text of `name`, which says in which lanes the twin leaves to the original: the last result of `fused`."""
     dialect = DIALECTS[target]
-    _require_text(fused, dialect)
+    fused = _spelled(fused, dialect)
     return _TextPrinter(spec, fused, dialect).text(name, results_of(fused)[-1:], Leaf(BOOL), SUSPECT)
 
 

@@ -21,7 +21,7 @@ from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, walk
-from pyflat.ir.ops import NUMPY_LOOPS, ROUNDED
+from pyflat.ir.ops import COMPARISONS, NAN_TESTS, NUMPY_LOOPS, ROUNDED
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.kernels.array_routines import WrittenRoutine
@@ -42,7 +42,6 @@ RAISES_FLAGS = frozenset({"divide", "truediv", "sqrt", "np_sqrt", *ROUNDED})
 
 
 _CALLS = frozenset({"call", "narrow", "routine", "ufunc"})
-_TESTS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +256,7 @@ class KernelOperations:
         """Notes a comparison of its own, while the operands are at hand."""
         if op.opcode in ("and", "or", "not"):
             made = emit(self.e, op, list(map(self.hidden_condition, op.args)))
-        elif op.opcode in _TESTS and op.args[0].kind is not BOOL:
+        elif op.opcode in (*COMPARISONS, *NAN_TESTS) and op.args[0].kind is not BOOL:
             first, *others = map(self.lane, op.args)
             made = emit(self.e, op, [self.hidden(first), *others])
         else:

@@ -33,12 +33,11 @@ from pyflat.ir.nodes import (
     Yield,
     walk,
 )
+from pyflat.ir.ops import COMPARISONS, ORDERS
 from pyflat.ir.types import FLOAT, INT
 
 _NEEDING = frozenset({"add", "sub", "mul", "divide", "rounded"})
 """Operations whose value LLVM cannot tell without that of a float operand, whatever it is."""
-_ORDERS = frozenset({"lt", "le", "gt", "ge"})
-_COMPARISONS = _ORDERS | {"eq", "ne"}
 Demanded = frozenset[Value] | None
 """None: everything, where the original runs instead."""
 
@@ -182,7 +181,7 @@ def _surely_kept(items: list[Item]) -> Iterator[Op]:
 
 
 def _may_be_decided(condition: Value) -> bool:
-    tests = [each for each in _sources(condition) if isinstance(each, Op) and each.opcode in _COMPARISONS]
+    tests = [each for each in _sources(condition) if isinstance(each, Op) and each.opcode in COMPARISONS]
     return any(_sources(test.args[0]) & _sources(test.args[1]) for test in tests)
 
 
@@ -217,7 +216,7 @@ def _behind_one(op: Op) -> frozenset[Value]:
 def _compared(op: Op) -> tuple[Value, ...]:
     """The numbers of a test that LLVM cannot tell from their signs, or because they are one number: `x + x` and
     `x * 2.0`."""
-    if op.opcode not in _ORDERS:
+    if op.opcode not in ORDERS:
         return ()
     numbers = [arg.value for arg in op.args if isinstance(arg, Const)]
     apart = bool(numbers) or not _sources(op.args[0]) & _sources(op.args[1])

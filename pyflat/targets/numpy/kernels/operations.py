@@ -11,18 +11,18 @@ from pyflat.analysis.parallel_loops import Form, linear, places
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
-from pyflat.ir.memory import ArrayArgument, Operand, extents_made, operands_of
-from pyflat.ir.nodes import Block, Const, Op, Value, walk
+from pyflat.ir.memory import UNSIGNED, WRAPPING, ArrayArgument, Operand, extents_made, operands_of
+from pyflat.ir.nodes import Block, Const, Op, Value, number, walk
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import FLOAT, INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Axis
-from pyflat.targets.numpy.kernels.spelled import ATOM, OPERATORS, OWN, as_scalar, joined, repeats, spelled
+from pyflat.targets.numpy.kernels.spelled import ATOM, OWN, as_scalar, joined, repeats, spelled
 from pyflat.targets.numpy.kernels.writer import Writer
 from pyflat.targets.numpy.spelling import spelling
 
 Mask = str
 """The name of an array that says which lanes run, "None" for all of them."""
-_WITHIN = frozenset({"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather",
-                     "u_shl", "u_shr", "u_div", "u_mod"})
+_WITHIN = UNSIGNED | {"and", "or", "xor", "invert", "mod", "shr", "select", "fitted", "load", "index", "gather"}
 """Operations of ints that give one of 64 bits."""
 
 
@@ -59,7 +59,7 @@ class Operations(Writer):
                 self._load(op, varying)
             case "index":
                 self._index(op, mask)
-            case "u_add" | "u_sub" | "u_mul":
+            case opcode if opcode in WRAPPING:
                 for arg in op.args:
                     self.settle_view(arg)
                 reads = self.reads_of(op)
@@ -86,7 +86,7 @@ class Operations(Writer):
         if condition is not None or repeats(op):
             for arg in op.args:
                 self.settle(arg)
-        if op.opcode not in OPERATORS and op.opcode not in ("select", "divide"):
+        if op.opcode not in SIGNS and op.opcode not in ("select", "divide"):
             for arg in op.args:
                 self.settle_view(arg)
         reads = self.reads_of(op)
@@ -106,7 +106,7 @@ class Operations(Writer):
             return f"{self.plain(op.args[0], 13)} / {self.plain(op.args[1], 14)}", 13
         if varying:
             return spelled(op, self.plain, lanes=True)
-        if op.opcode in OPERATORS or op.opcode in OWN or op.opcode == "select":
+        if op.opcode in SIGNS or op.opcode in OWN or op.opcode == "select":
             return spelled(op, self.operand, lanes=False)
         return self._python_call(op), ATOM
 
@@ -346,7 +346,7 @@ class Operations(Writer):
         extents, bounds = operand.numbers[:rank], operand.numbers[rank:]
         pairs = [*zip(bounds[::2], bounds[1::2], strict=True)]
         kept = [axis for axis in axes if axis is not None]
-        is_plain = all(_is_one(step) for axis, (_, step) in zip(axes, pairs, strict=True) if axis is not None)
+        is_plain = all(number(step) == 1 for axis, (_, step) in zip(axes, pairs, strict=True) if axis is not None)
         if is_plain and sorted(kept) == list(range(rank)) and kept in (sorted(kept), sorted(kept)[::-1]):
             lengths = _extents(self.kernel).get(operand.name, ())
             parts = [self.bare(start) if axis is None else self._range(start, extents[axis], lengths[at:at + 1])
@@ -365,10 +365,6 @@ class Operations(Writer):
 def _as_element(text: str, dtype: str) -> str:
     """A number as it is put into an array."""
     return f"uint64_lanes.stored({text})" if dtype == "u8" else text
-
-
-def _is_one(value: Value) -> bool:
-    return isinstance(value, Const) and value.value == 1
 
 
 def _holds(dtype: str, number: int) -> bool:

@@ -6,17 +6,16 @@ import math
 import re
 from collections.abc import Callable, Sequence
 
+from pyflat.ir.memory import UNSIGNED
 from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numpy.spelling import spelling
 
 ATOM = 20
-_OPERATORS = {"add": ("+", 12), "sub": ("-", 12), "mul": ("*", 13), "truediv": ("/", 13), "floordiv": ("//", 13),
-              "mod": ("%", 13), "shl": ("<<", 11), "shr": (">>", 11), "and": ("&", 10), "xor": ("^", 9), "or": ("|", 8),
-              "eq": ("==", 7), "ne": ("!=", 7), "lt": ("<", 7), "le": ("<=", 7), "gt": (">", 7), "ge": (">=", 7)}
-OPERATORS = frozenset(_OPERATORS)
-OWN = frozenset({"not", "neg", "invert", "rounded", "narrow", "divide", "to_float", "exact_float", "abs", "u_shl",
-                 "u_shr", "u_div", "u_mod", "u_float"})
+_LEVELS = {"*": 13, "/": 13, "//": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, "&": 10, "^": 9, "|": 8}
+"""Of operators; of comparisons it is 7."""
+OWN = frozenset({"not", "neg", "invert", "rounded", "narrow", "divide", "to_float", "exact_float", "abs", *UNSIGNED})
 """Operations that are written the same way for Python's numbers as for lanes, or by hand."""
 _CALL = re.compile(r"[\w.]+\((\{\d\}(, )?)+\)")
 Operand = Callable[[Value, int], str]
@@ -24,8 +23,8 @@ Operand = Callable[[Value, int], str]
 
 def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
     """An operation of lanes, or of Python's numbers, and how tightly the text binds. Each operand is asked for once."""
-    if op.opcode in _OPERATORS:
-        sign, level = _OPERATORS[op.opcode]
+    if sign := SIGNS.get(op.opcode):
+        level = _LEVELS.get(sign, 7)
         left = level + 1 if level == 7 else level
         return f"{operand(op.args[0], left)} {sign} {operand(op.args[1], level + 1)}", level
     match op.opcode:
@@ -33,7 +32,7 @@ def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
             return f"s.inside({operand(op.args[0], 0)}, {operand(op.args[1], 0)}, None)", ATOM
         case "rounded":
             return f"s.narrowed({operand(op.args[0], 0)})", ATOM
-        case "u_shl" | "u_shr" | "u_div" | "u_mod" | "u_float":
+        case opcode if opcode in UNSIGNED:
             return f"uint64_lanes.{op.opcode}({', '.join(operand(arg, 0) for arg in op.args)})", ATOM
         case "narrow":
             operands = ", ".join(operand(arg, 0) for arg in op.args)
@@ -64,7 +63,7 @@ def _with_spelling(op: Op, operand: Operand) -> tuple[str, int]:
 
 def repeats(op: Op) -> bool:
     """Whether the text has an operand twice."""
-    if op.opcode in OPERATORS or op.opcode in OWN or op.opcode == "select":
+    if op.opcode in SIGNS or op.opcode in OWN or op.opcode == "select":
         return False
     text = spelling(op)
     return any(text.count(f"{{{number}}}") > 1 for number in range(len(op.args)))
