@@ -85,6 +85,8 @@ LIBRARY = Way("library", "vector|plain", "the number of lanes so far",
 THREADS = Way("threads", "one|several", "the time that a lane takes", "Pieces of the lanes run on threads.")
 CALLS = Way("calls", "plan|long", "the number of calls", "A call is made by its plan, or step by step.")
 ORIGIN = Way("origin", "flattened|disk", "what is on disk", "A twin is made now, or restored from the cache on disk.")
+KERNEL_BODIES = Way("kernel bodies", "flat|in place", "costs",
+                    "The body of a parallel loop runs as the lanes of a flat function, or where it stands.")
 KERNEL_LANES = Way("kernel lanes", "lanes|in order", "analysis of the loops",
                    "Iterations of a kernel's loop are lanes of vector registers (numba).")
 KERNEL_SPLITS = Way("kernel splits", "split|whole", "analysis of the loops",

@@ -21,6 +21,7 @@ from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import all_ops, definitions, uses
 from pyflat.ir.memory import MEMORY_OPERATIONS, WRAPPING, may_warn
 from pyflat.ir.nodes import (
+    FAULT,
     Block,
     Const,
     End,
@@ -72,7 +73,11 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
             "load", "store", "index", *_NUMBERS) or op.opcode in ("call", "ufunc", "gather", "part") for op in ops):
         return None
     memories = _Memories(body, loop)
-    if not memories.are_told_apart():
+    labels = {loop.again, FAULT, *(item.label for item in walk(list(body)) if isinstance(item, Region | Loop)),
+              *(item.again for item in walk(list(body)) if isinstance(item, Loop))}
+    leaves = any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in labels
+                 for item in walk(list(body)))
+    if leaves or not memories.stored or not memories.are_told_apart():
         return None
     made = _Outline(memories, loop, watch=watch).function(name, body)
     try:
@@ -168,11 +173,13 @@ class _Outline(Copier):
 
     def __init__(self, memories: _Memories, loop: Loop, *, watch: bool):
         super().__init__()
-        self.memories, self.loop, self.watch = memories, loop, watch
+        self.memories, self.around, self.watch = memories, loop, watch
         self.held: dict[Value, dict[Element, Value]] = {}
         """What the elements of a memory hold, as far as it can be one of several things."""
         self.first: dict[Element, Param] = {}
         self.end_label = Label("return")
+        self.unread: set[Value] = set()
+        """What an iteration computes for the next one alone: its counter."""
         self.labels[loop.again] = self.end_label
 
     def function(self, name: str, body: Sequence[Item]) -> Outlined:
@@ -183,8 +190,10 @@ class _Outline(Copier):
                 kind = access.kind if access.opcode == "load" else access.args[-1].kind
                 self.first[element] = Param(kind, element[0])
             self.held[of] = {element: self.first[element] for element in self.memories.stored.get(of, ())}
+        self.unread = _passed_on(body, self.around) - set(_operands(body))
         inside = {*definitions(body)}
-        given = [value for value in dict.fromkeys(_numbers_used(body)) if value not in inside]
+        given = [value for value in dict.fromkeys([*_operands(body), *_passed_on_inside(body, self.around)])
+                 if value not in inside and value.kind is not MEMORY and not isinstance(value, Const)]
         params = [Param(value.kind, value.name) for value in given]
         self.values.update(zip(given, params, strict=True))
         items = self.items(body)
@@ -235,11 +244,13 @@ class _Outline(Copier):
         return made
 
     def end(self, end: End) -> End:
-        if isinstance(end, Exit) and end.label is self.loop.again:
+        if isinstance(end, Exit) and end.label is self.around.again:
             return Exit(self.end_label, self._stored(end))
         return super().end(end)
 
     def standing_for(self, op: Op) -> Sequence[Op]:
+        if op in self.unread:
+            return []
         match op.opcode:
             case "index":  # inside, as is tested before the loop
                 self.values[op] = self.read(op.args[0])
@@ -255,19 +266,38 @@ class _Outline(Copier):
         return [made, *_warning(made)] if self.watch and may_warn(op.opcode, op.kind) else [made]
 
 
-def _numbers_used(body: Sequence[Item]) -> Iterator[Value]:
-    """The operands of a body that are numbers, without those of positions alone."""
+def _operands(body: Sequence[Item]) -> Iterator[Value]:
+    """The operands of operations, tests and loops, and what inner nodes pass on, without those of positions alone."""
     for item in walk(list(body)):
-        if isinstance(item, Block):
-            for op in item.ops:
-                taken = op.args[-1:] if op.opcode == "store" else () if op.opcode == "load" else op.args
-                yield from (arg for arg in taken if arg.kind is not MEMORY and not isinstance(arg, Const))
-            yield from (v for v in (item.end.values if item.end is not None else ())
-                        if v.kind is not MEMORY and not isinstance(v, Const))
-        elif isinstance(item, If):
-            yield item.cond
-        elif isinstance(item, Loop):
-            yield from (v for v in item.inits if v.kind is not MEMORY and not isinstance(v, Const))
+        match item:
+            case Block():
+                for op in item.ops:
+                    yield from op.args[-1:] if op.opcode == "store" else () if op.opcode == "load" else op.args
+            case If():
+                yield item.cond
+            case Loop():
+                yield from item.inits
+
+
+def _ends(body: Sequence[Item], around: Loop) -> Iterator[End]:
+    """Where an iteration ends."""
+    yield _end_of(body)
+    for item in walk(list(body)):
+        if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is around.again:
+            yield item.end
+
+
+def _passed_on(body: Sequence[Item], around: Loop) -> set[Value]:
+    """The numbers that an iteration gives to the next one."""
+    return {value for end in _ends(body, around) for value in end.values if value.kind is not MEMORY}
+
+
+def _passed_on_inside(body: Sequence[Item], around: Loop) -> Iterator[Value]:
+    """What inner nodes pass on."""
+    own = list(map(id, _ends(body, around)))
+    for item in walk(list(body)):
+        if isinstance(item, Block) and item.end is not None and id(item.end) not in own:
+            yield from item.end.values
 
 
 def _end_of(items: Sequence[Item]) -> End:

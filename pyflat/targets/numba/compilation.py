@@ -38,7 +38,7 @@ MUCH = 250.0
 """Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""
 
 
-def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool) -> LaneLoop:
+def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool, raises: bool = False) -> LaneLoop:
     """The kernel of a role, for lanes as they are, or read from other dtypes. Where it is `checked`, it counts the
     suspect lanes; it stores which those are where it is `masked`."""
     stored = dtypes_of(fused.params, read)
@@ -50,7 +50,7 @@ def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool
     checked = checked and not is_false(suspect)
     items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
     written = (*roots, suspect) if masked else tuple(roots)
-    return LaneLoop(params, items, written, suspect if checked else None, floats, stored)
+    return LaneLoop(params, items, written, suspect if checked else None, floats, stored, raises)
 
 
 def is_false(suspect: Value) -> bool:

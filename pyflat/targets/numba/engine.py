@@ -63,10 +63,10 @@ _Key = tuple[str, Pattern, Stored]
 
 class LaneKernels:
     """The kernels of a function, cut out of it when they are asked for. `mask` is the role of the kernel that stores
-    which lanes are suspect; None where that is not asked for."""
+    which lanes are suspect; None where that is not asked for. `raises`: see `kernel.LaneLoop`."""
 
-    def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None):
-        self._function, self._checked, self.mask = function, checked, mask
+    def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None, *, raises: bool = False):
+        self._function, self._checked, self.mask, self._raises = function, checked, mask, raises
         self._made: dict[tuple[str, Stored], LaneLoop] = {}
 
     @property
@@ -79,7 +79,8 @@ class LaneKernels:
             from pyflat.targets.numba.compilation import cut
 
             written = (role, self.mask) == ("values", "values")
-            self._made[role, read] = cut(self.fused, role, read, checked=self._checked, masked=written)
+            self._made[role, read] = cut(self.fused, role, read, checked=self._checked, masked=written,
+                                             raises=self._raises)
         return self._made[role, read]
 
 @dataclass(slots=True)
@@ -242,12 +243,13 @@ class NumbaEngine:
         compiled = self._compiled.get(key) or self._few.get(key)
         return None if compiled is None else compiled.entry_point(arguments, self.dtypes)
 
-    def inner_loop(self) -> InnerLoop | None:
-        """The values' kernel by itself, None where it calls back into Python, which cannot raise there."""
+    def inner_loop(self, pattern: Pattern = ()) -> InnerLoop | None:
+        """The values' kernel by itself, None where it calls back into Python, which cannot raise there. `pattern`:
+        which arguments are uniform, if some are."""
         if self.facts.calls_python:
             return None
         role = "values alone" if self.kernels.mask == "values" else "values"
-        compiled = self._compile(role, (False,) * len(self.facts.inputs))
+        compiled = self._compile(role, pattern or (False,) * len(self.facts.inputs))
         return compiled.inner_loop()
 
     @property
@@ -282,8 +284,9 @@ def engine(request: Request) -> NumbaEngine:
     return compile(request.fused(), unchecked=request.unchecked)
 
 
-def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
-    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out.
+def compile(fused: Function, *, unchecked: bool = False, raises: bool = False) -> NumbaEngine:
+    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `raises`: what
+    operations raise in the processor's flags is for the caller.
 
     Kernels are compiled at the first call, one for each pattern of uniform arguments.
     """
@@ -294,13 +297,13 @@ def compile(fused: Function, *, unchecked: bool = False) -> NumbaEngine:
 
     *roots, suspect = results_of(fused)
     checked = not unchecked and not is_false(suspect)
-    kernels = LaneKernels(lambda: fused, checked, "mask" if checked else None)
+    kernels = LaneKernels(lambda: fused, checked, "mask" if checked else None, raises=raises)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
         raise too_large(f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
                         [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
     if checked and ways.SUSPECTS.first(count > STORED_MASK or fused.form == "masked"):
-        kernels = LaneKernels(lambda: fused, checked, "values")
+        kernels = LaneKernels(lambda: fused, checked, "values", raises=raises)
     known, values = dtypes(fused.floats), kernels.of("values")
     return NumbaEngine(kernels, facts_of(values), tuple(known[root.kind] for root in roots), cost_of_lanes(values))
 

@@ -63,6 +63,8 @@ class LaneLoop:
     floats: FloatFormat = F8
     stored: Mapping[Param, np.dtype[Any]] = field(default_factory=dict)
     """The parameters that are read from memory of another dtype than their lanes have."""
+    raises: bool = False
+    """The processor's flags that operations raise are the caller's to see."""
 
     @cached_property
     def size(self) -> int:
@@ -371,6 +373,7 @@ class _Lanes:
         memory = [_element(kernel, param) for param in self.varying]
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
+        gang.stops = kernel.raises
         found = stack(builder, I8)
         builder.store(ir.Constant(I8, 0), found)
         if settled is not None:
@@ -566,7 +569,10 @@ class _Entry:
         with builder.if_then(builder.trunc(flags, I1), likely=False):
             builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
         builder.branch(finish)
-        self._keep_status(start, finish)
+        if kernel.raises:
+            builder.position_at_end(finish)
+        else:
+            self._keep_status(start, finish)
         builder.ret_void()
 
     # --- the floating-point status of the thread: what a kernel raises, stays inside

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -136,6 +137,8 @@ class Gang:
         """Ints that are rounded floats, which are there too."""
         self._known: tuple[Literal, ...] = ()
         """What holds of the `fixed` values in the arm that is written."""
+        self.stops = False
+        """A lane that is done with a loop keeps all that it carries, so that it raises no flags by going on."""
 
     def read(self, register: int, value: Value) -> Lane:
         """A value in every lane of a register, all of it."""
@@ -353,6 +356,8 @@ class Gang:
         assert self.interrupts is not None
         builder, around = self.emitter.builder, self.active
         plan = plan_loop(loop, self.is_shared, self.suspects)
+        if self.stops and plan.masked:
+            plan = replace(plan, waiting={*loop.params} - plan.uniform - plan.unasked)
         head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
         inits = self._inits(loop, plan)
         masks = [self._mask(r) if plan.masked else None for r in self.registers]

@@ -102,6 +102,25 @@ def _is_wide(opcode: str) -> bool:
 _WIDE = frozenset({"remainder", "ldexp", "exponent", "ufunc", "np_float_power"})
 
 
+# --- NumPy's numbers in kernels (`ir.memory`)
+
+
+@_emitter
+def _divide(e: Emitter, x: Lane, y: Lane) -> Lane:
+    return x / y
+
+
+@_emitter
+def _fitted(e: Emitter, x: Lane, dtype: str) -> Lane:
+    return x
+
+
+@_emitter
+def _rounded(e: Emitter, x: Lane, dtype: str) -> Lane:
+    narrow = e.builder.fptrunc if x.kind is FLOAT else e.builder.sitofp
+    return Lane(e, FLOAT, e.builder.fpext(narrow(x.value, e.widened(F32)), e.types[FLOAT]))
+
+
 # --- conversions
 
 

@@ -35,6 +35,7 @@ from pyflat.targets.numba.kernels.fusion import Fusion, Fusions, write_fused
 from pyflat.targets.numba.kernels.lane_plans import plan_lanes
 from pyflat.targets.numba.kernels.lanes import write_lanes
 from pyflat.targets.numba.kernels.operations import Guard, KernelOperations
+from pyflat.targets.numba.kernels.outlined import plan_outlined, write_outlined
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, OVERLAPPING, STRIDED, ArrayPlace
 from pyflat.targets.numba.kernels.splits import plan_splits, write_split
 from pyflat.targets.numba.llvm import F64, I1, I64, POINTER, i64, stack, without_own_vectors
@@ -71,14 +72,19 @@ class KernelCode(KernelOperations):
         self.versions = True
         strided = {name: layout == STRIDED for name, layout in layouts.items()}
         in_order = careful or OVERLAPPING in layouts.values()
-        self.lanes = {} if in_order or ways.KERNEL_LANES.forced == "in order" else plan_lanes(kernel, strided)
+        flat = not in_order and ways.KERNEL_BODIES.forced != "in place"
+        self.outlined = plan_outlined(kernel, self.warns) if flat else {}
+        self.symbols.kept += [plan.inner for plan in self.outlined.values()]
+        planned = {} if in_order or ways.KERNEL_LANES.forced == "in order" else plan_lanes(kernel, strided)
+        self.lanes = {loop: plan for loop, plan in planned.items() if loop not in self.outlined}
+        whole = {*self.lanes, *self.outlined}
         splits = not in_order and ways.KERNEL_SPLITS.forced != "whole"
-        self.splits = plan_splits(kernel, set(self.lanes)) if splits else {}
+        self.splits = plan_splits(kernel, whole) if splits else {}
         fuses = not in_order and ways.KERNEL_FUSION.forced != "apart"
-        fused = Fusions(kernel, set(self.lanes), returned) if fuses else None
+        fused = Fusions(kernel, whole, returned) if fuses else None
         self.fusions = {} if fused is None else fused.found
-        for way, found in ((ways.KERNEL_LANES, self.lanes), (ways.KERNEL_SPLITS, self.splits),
-                           (ways.KERNEL_FUSION, self.fusions)):
+        for way, found in ((ways.KERNEL_BODIES, self.outlined), (ways.KERNEL_LANES, self.lanes),
+                           (ways.KERNEL_SPLITS, self.splits), (ways.KERNEL_FUSION, self.fusions)):
             ways.note(way.name, way.values[0] if found else way.values[1])
         self.whole = {} if fused is None else fused.reasons
         """Arrays made inside that keep all rows, and why."""
@@ -87,7 +93,7 @@ class KernelCode(KernelOperations):
     def _ending(self) -> set[Op]:
         """Those that stand beside or around loops which run as they are: elsewhere a test would stand in the way."""
         loops = [item for item in walk(self.kernel.function.body) if isinstance(item, Loop)]
-        others = [*self.lanes, *(part.loop for fusion in self.fusions.values() for part in fusion.parts),
+        others = [*self.outlined, *self.lanes, *(part.loop for fusion in self.fusions.values() for part in fusion.parts),
                   *(loop for loop in loops if not has_loop(loop.body))]
         late = {op for loop in others for op in all_ops(loop.body)}
         late.update(op for fusion in self.fusions.values() for block in fusion.between for op in block.ops)
@@ -112,7 +118,7 @@ class KernelCode(KernelOperations):
         b.ret(i64(FAULTED | WAITED))
         b.position_at_end(done)
         self._write_results(self.targets[fn.label].phis)
-        if not self.lanes and not self.splits:
+        if not self.lanes and not self.splits and not self.outlined:
             without_own_vectors(self.function)
         return str(self.module)
 
@@ -363,8 +369,10 @@ class KernelCode(KernelOperations):
         return Tested(boxes.trusted, always, here, boxes.used)
 
     def _loop_once(self, loop: Loop, after: LabelTarget) -> None:
-        plan, split = self.lanes.get(loop), self.splits.get(loop)
-        if plan is not None and plan.indices <= self.proven:
+        flat, plan, split = self.outlined.get(loop), self.lanes.get(loop), self.splits.get(loop)
+        if flat is not None and flat.indices <= self.proven:
+            write_outlined(self, flat, after)
+        elif plan is not None and plan.indices <= self.proven:
             write_lanes(self, plan, after.block)
         elif split is not None and split.plan.indices <= self.proven:
             write_split(self, split, after)

@@ -81,6 +81,7 @@ class _Code:
         """Numbers behind the results: some that mean nothing, and a flag for each warning."""
         self.sites = [(op.attr("dtype"), len(op.args) - 1) if op.opcode == "alloc" else None for op in code.sites]
         self.calls = "PyObject_Vectorcall" in code.symbols
+        self.bodies = [plan.inner for plan in code.outlined.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,8 @@ class NumbaKernel:
             status = code.call(int(strict), block.ctypes.data, results.ctypes.data)
             raised = test(libm.WATCHED)
         if status & FAULTED:
+            for body in code.bodies:
+                body.raise_interrupt()
             return Outcome("unclear" if status & WAITED else "fault")
         if watch and raised and not careful:
             return Outcome("warning")

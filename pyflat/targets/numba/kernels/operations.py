@@ -278,16 +278,8 @@ class KernelOperations:
         b = self.builder
         if op in self.modest and op.kind is INT and op.opcode in ("add", "sub", "mul"):
             return Lane(e, INT, getattr(b, op.opcode)(args[0].value, args[1].value, flags=["nsw"]))
-        match op.opcode:
-            case "rounded":
-                narrow = b.fptrunc if args[0].kind is FLOAT else b.sitofp
-                return Lane(e, FLOAT, b.fpext(narrow(args[0].value, e.widened(F32)), e.types[FLOAT]))
-            case "fitted":
-                return args[0]
-            case "select":
-                args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
-            case "divide":
-                return args[0] / args[1]
+        if op.opcode == "select":
+            args = [args[0], *map(self.opaque, op.args[1:], args[1:])]
         made = emit(e, op, args)
         converts = op.kind is FLOAT and len(op.args) == 1 and op.args[0].kind is not FLOAT
         return self.hidden(made) if converts and self._may_be_known(op.args[0]) else made
