@@ -79,7 +79,10 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
                  for item in walk(list(body)))
     if leaves or not memories.stored or not memories.are_told_apart():
         return None
-    made = _Outline(memories, loop, watch=watch).function(name, body)
+    computed = memories.computed(body)
+    if any(may_warn(op.opcode, op.kind) and op not in computed for op in ops):  # which would not be computed at all
+        return None
+    made = _Outline(memories, loop, watch=watch).outline(name, body)
     try:
         function = pipelines.run(pipelines.flatten_ir(made.function), pipelines.engine())
     except FlattenError:
@@ -102,8 +105,8 @@ class _Memories:
     """Which elements of each memory the body of a loop accesses. A memory is known by the parameter of the loop."""
 
     def __init__(self, body: Sequence[Item], loop: Loop):
-        self._came: dict[Value, Value] = {}
-        """What a node passes on -> one of the values that it may be."""
+        self._came: dict[Value, list[Value]] = {}
+        """What a node passes on -> the values that it may be."""
         self.elements: dict[Value, dict[Element, Op]] = {}
         """Memory -> its elements, and an access to each."""
         self.stored: dict[Value, dict[Element, Op]] = {}
@@ -120,7 +123,7 @@ class _Memories:
             if isinstance(value, Op) and value.opcode == "store":
                 value = value.args[0]
             elif value in self._came:
-                value = self._came[value]
+                value = self._came[value][0]
             else:
                 return value
 
@@ -128,7 +131,9 @@ class _Memories:
         targets: dict[Label, Sequence[Value]] = {}
         for item in walk(list(items)):
             if isinstance(item, Loop):
-                self._came.update(zip(item.params, item.inits, strict=True))
+                self._pairs(item.inits, item.params)
+                targets[item.again] = item.params
+                self._note(item.body, item.params)
             if isinstance(item, Region | Loop):
                 targets[item.label] = item.results
                 self._note(item.body if isinstance(item, Region) else (), item.results)
@@ -146,8 +151,19 @@ class _Memories:
 
     def _pairs(self, values: Sequence[Value], results: Sequence[Value]) -> None:
         for value, result in zip(values, results, strict=True):
-            if value.kind is MEMORY:
-                self._came.setdefault(result, value)
+            self._came.setdefault(result, []).append(value)
+
+    def computed(self, body: Sequence[Item]) -> set[Value]:
+        """All that what is stored or decided is made of."""
+        waiting = [op.args[-1] for op in all_ops(list(body)) if op.opcode in ("store", "fault")]
+        waiting += [item.cond for item in walk(list(body)) if isinstance(item, If)]
+        found: set[Value] = set()
+        while waiting:
+            value = waiting.pop()
+            if value not in found:
+                found.add(value)
+                waiting += value.args if isinstance(value, Op) else self._came.get(value, [])
+        return found
 
     def are_told_apart(self) -> bool:
         """Two elements of a memory that is stored to are never the same one."""
@@ -182,7 +198,7 @@ class _Outline(Copier):
         """What an iteration computes for the next one alone: its counter."""
         self.labels[loop.again] = self.end_label
 
-    def function(self, name: str, body: Sequence[Item]) -> Outlined:
+    def outline(self, name: str, body: Sequence[Item]) -> Outlined:
         loads: list[Op] = []
         for of, elements in self.memories.elements.items():
             for element, access in elements.items():

@@ -115,10 +115,12 @@ def _fitted(e: Emitter, x: Lane, dtype: str) -> Lane:
     return x
 
 
-@_emitter
-def _rounded(e: Emitter, x: Lane, dtype: str) -> Lane:
+def _in_float32(e: Emitter, x: Lane, dtype: str) -> Lane:
     narrow = e.builder.fptrunc if x.kind is FLOAT else e.builder.sitofp
     return Lane(e, FLOAT, e.builder.fpext(narrow(x.value, e.widened(F32)), e.types[FLOAT]))
+
+
+EMITTERS["rounded"] = _in_float32
 
 
 # --- conversions

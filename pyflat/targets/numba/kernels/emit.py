@@ -93,7 +93,8 @@ class KernelCode(KernelOperations):
     def _ending(self) -> set[Op]:
         """Those that stand beside or around loops which run as they are: elsewhere a test would stand in the way."""
         loops = [item for item in walk(self.kernel.function.body) if isinstance(item, Loop)]
-        others = [*self.outlined, *self.lanes, *(part.loop for fusion in self.fusions.values() for part in fusion.parts),
+        others = [*self.outlined, *self.lanes,
+                  *(part.loop for fusion in self.fusions.values() for part in fusion.parts),
                   *(loop for loop in loops if not has_loop(loop.body))]
         late = {op for loop in others for op in all_ops(loop.body)}
         late.update(op for fusion in self.fusions.values() for block in fusion.between for op in block.ops)

@@ -29,7 +29,7 @@ from pyflat.targets.numba.kernels.boxes import ENTRY, slot
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ELEMENTS, ROWS, Apart, ArrayPlaces, kernel_memories
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.kernels.routines import leaders, write_routine
-from pyflat.targets.numba.llvm import F32, I1, I32, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.llvm import I1, I32, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.ops import emit, wraps
 from pyflat.targets.numba.symbols import Symbols
 

@@ -20,7 +20,6 @@ from llvmlite import ir
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
-from pyflat.functions import ways
 from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Item, Loop, Op, Param, Value, child_lists
@@ -66,7 +65,7 @@ def plan_outlined(kernel: Kernel, warns: bool) -> dict[Loop, OutlinedLoop]:
         for item in items:
             if isinstance(item, Block):
                 continue
-            inner = any([search(each) for each in child_lists(item)])
+            inner = sum(map(search, child_lists(item))) > 0
             plan = None if inner or not isinstance(item, Loop) else _planned(kernel, item, len(found), warns)
             if plan is not None:
                 found[plan.loop] = plan
@@ -82,7 +81,8 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool) -> OutlinedLo
     ops = list(all_ops(body))
     if counted is None or counted.step != 1 or not carries_memory_only(loop, counted):
         return None
-    if not has_loop(body) and not any(cost_of(op, 1) >= EXPENSIVE for op in ops):
+    worth = has_loop(body) or any(cost_of(op, 1) >= EXPENSIVE for op in ops)
+    if not worth and ways.KERNEL_BODIES.forced is None:
         return None
     if not all(_is_ahead(op, body) for op in ops if op.opcode in ("load", "store")):
         return None
@@ -109,7 +109,7 @@ def _is_ahead(access: Op, body: list[Item]) -> bool:
         if value not in inside:
             return True
         ahead = isinstance(value, Op) and value.kind is INT and value.opcode in ("index", "add", "sub", "mul")
-        return ahead and all(map(known, value.args))  # type: ignore[attr-defined]
+        return ahead and all(map(known, value.args))
 
     return all(map(known, places(access)))
 
@@ -206,7 +206,9 @@ class _Writer:
 
     def _accessed(self, access: Op) -> Op:
         self._positions(access)
-        load = access if access.opcode == "load" else Op("load", access.args[:-1], access.args[-1].kind, attrs=access.attrs)
+        load = access
+        if access.opcode == "store":
+            load = Op("load", access.args[:-1], access.args[-1].kind, attrs=access.attrs)
         self.code.op(load)
         return load
 
@@ -238,7 +240,8 @@ class _Writer:
         b, code, plan = self.b, self.code, self.plan
         body = plan.body
         kinds = [param.kind for param in body.function.params] + [op.args[-1].kind for op in body.stores]
-        uniform = [False] * len(body.loads) + [value is not self.iv for value in body.given] + [False] * len(body.stores)
+        uniform = [*[False] * len(body.loads), *[value is not self.iv for value in body.given],
+                   *[False] * len(body.stores)]
         data, steps = stack(b, POINTER, len(operands)), stack(b, I64, len(operands))
         for k, (operand, kind, same) in enumerate(zip(operands, kinds, uniform, strict=True)):
             b.store(operand, element_at(b, data, i64(k), POINTER))
@@ -247,7 +250,8 @@ class _Writer:
         b.store(count, length)
         state = self._state()
         before = b.load(element_at(b, state, i64(SUSPECTS), I64), typ=I64)
-        code.e.call(f"body_{plan.number}", plan.inner.address, data, length, steps, state, result=ir.VoidType(), pure=False)
+        code.e.call(f"body_{plan.number}", plan.inner.address, data, length, steps, state, result=ir.VoidType(),
+                    pure=False)
         now = b.load(element_at(b, state, i64(SUSPECTS), I64), typ=I64)
         left = b.load(element_at(b, state, i64(INTERRUPTED), I64), typ=I64)
         doubt = b.or_(b.icmp_signed("!=", now, before), b.icmp_signed("!=", left, i64(0)))
