@@ -20,6 +20,7 @@ from llvmlite import ir
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
+from pyflat.functions import ways
 from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import Block, Item, Loop, Op, Param, Value, child_lists
