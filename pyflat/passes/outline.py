@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pyflat.analysis.parallel_loops import linear, places
 from pyflat.errors import FlattenError
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.loops import all_ops, definitions, uses
+from pyflat.ir.loops import all_ops, definitions, recognise_counted, uses
 from pyflat.ir.memory import MEMORY_OPERATIONS, WRAPPING, may_warn
 from pyflat.ir.nodes import (
     FAULT,
@@ -46,6 +46,9 @@ from pyflat.passes import pipelines
 Element = tuple[str, tuple[object, ...]]
 """An array, and the position in it: a sum for each axis."""
 
+MOST_TRIPS = 2**20
+"""Trips of a `while` after which a lane is suspect: an iteration before it may raise, and the original never come to
+it."""
 _NUMBERS = frozenset({"rounded", "narrow", "divide", "fitted", "u_shl", "u_shr", "u_div", "u_mod", "u_float"})
 _WARNS = Fault("Undecided", "NumPy warns")
 
@@ -84,9 +87,12 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
         return None
     made = _Outline(memories, loop, watch=watch).outline(name, body)
     try:
-        function = pipelines.run(pipelines.flatten_ir(made.function), pipelines.engine())
+        flat = pipelines.flatten_ir(made.function)
     except FlattenError:
         return None
+    faults = any(op.opcode == "fault" for op in all_ops(flat.body))
+    endless = any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
+    function = pipelines.run(flat, pipelines.engine(MOST_TRIPS if faults and endless else None, apart=False))
     if any(op.opcode == "index" for op in all_ops(function.body)):
         return None
     return _without_unused(Outlined(function, made.loads, made.given, made.stores))
