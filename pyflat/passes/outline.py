@@ -13,7 +13,7 @@ the number that was stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyflat.analysis.parallel_loops import linear, places
 from pyflat.errors import FlattenError
@@ -46,9 +46,6 @@ from pyflat.passes import pipelines
 Element = tuple[str, tuple[object, ...]]
 """An array, and the position in it: a sum for each axis."""
 
-MOST_TRIPS = 2**20
-"""Trips of a `while` after which a lane is suspect: an iteration before it may raise, and the original never come to
-it."""
 _NUMBERS = frozenset({"rounded", "narrow", "divide", "fitted", "u_shl", "u_shr", "u_div", "u_mod", "u_float"})
 _WARNS = Fault("Undecided", "NumPy warns")
 
@@ -60,12 +57,14 @@ class Outlined:
     loads    for the first parameters an access to the element that each is
     given    what the others are: numbers of the code around the body, counters among them
     stores   for each result but the suspect bit a store of the element that it is
+    endless  a lane may never end that the original never comes to, since an iteration before it raises
     """
 
     function: Function
     loads: Sequence[Op]
     given: Sequence[Value]
     stores: Sequence[Op]
+    endless: bool = False
 
 
 def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Outlined | None:
@@ -92,10 +91,10 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
         return None
     faults = any(op.opcode == "fault" for op in all_ops(flat.body))
     endless = any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
-    function = pipelines.run(flat, pipelines.engine(MOST_TRIPS if faults and endless else None, apart=False))
+    function = pipelines.run(flat, pipelines.engine())
     if any(op.opcode == "index" for op in all_ops(function.body)):
         return None
-    return _without_unused(Outlined(function, made.loads, made.given, made.stores))
+    return _without_unused(Outlined(function, made.loads, made.given, made.stores, faults and endless))
 
 
 def _without_unused(found: Outlined) -> Outlined:
@@ -104,7 +103,7 @@ def _without_unused(found: Outlined) -> Outlined:
     fn.params, sources = [p for p in fn.params if p in used], [
         source for param, source in zip(fn.params, [*found.loads, *found.given], strict=True) if param in used]
     loads = [source for source in sources if isinstance(source, Op) and source in found.loads]
-    return Outlined(fn, loads, sources[len(loads):], found.stores)
+    return replace(found, loads=loads, given=sources[len(loads):])
 
 
 class _Memories:

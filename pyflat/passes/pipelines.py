@@ -87,12 +87,12 @@ def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
     return (*functions, multiply_reciprocals.PASS, contract_products.PASS) if contract else functions
 
 
-def engine(max_trips: int | None = None, *, apart: bool = True) -> Pipeline:
-    """What an engine runs: a flat or masked function with a suspect bit. Lanes that run into the limit of their trips,
-    where there is one, have a bit before it if they are to be told `apart`, and else are suspect."""
+def engine(max_trips: int | None = None) -> Pipeline:
+    """What an engine runs: a flat or masked function with a suspect bit; before it, where trips are limited, a bit
+    for the lanes that ran into the limit."""
     if max_trips is None:
         return (gather_suspects.PASS,)
-    return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=apart)
+    return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=True)
 
 
 def within(known: Mapping[Value, Interval]) -> Pipeline:

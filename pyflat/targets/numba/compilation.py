@@ -18,7 +18,9 @@ from pyflat.passes.pipelines import run, within
 from pyflat.targets.numba.arms import kept_plans
 from pyflat.targets.numba.compiled_kernel import (
     ENTRY,
+    NO_BODY,
     CompiledKernel,
+    KernelBody,
     KernelFacts,
     Pattern,
     Stored,
@@ -38,7 +40,8 @@ MUCH = 250.0
 """Adds of all registers of a gang: a kernel of fewer takes less than 0.1 s to compile."""
 
 
-def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool, raises: bool = False) -> LaneLoop:
+def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool,
+        body: KernelBody = NO_BODY) -> LaneLoop:
     """The kernel of a role, for lanes as they are, or read from other dtypes. Where it is `checked`, it counts the
     suspect lanes; it stores which those are where it is `masked`."""
     stored = dtypes_of(fused.params, read)
@@ -50,7 +53,7 @@ def cut(fused: Function, role: str, read: Stored, *, checked: bool, masked: bool
     checked = checked and not is_false(suspect)
     items = tuple(sliced(fused.body, [*roots, suspect] if checked else roots))
     written = (*roots, suspect) if masked else tuple(roots)
-    return LaneLoop(params, items, written, suspect if checked else None, floats, stored, raises)
+    return LaneLoop(params, items, written, suspect if checked else None, floats, stored, body)
 
 
 def is_false(suspect: Value) -> bool:

@@ -85,6 +85,18 @@ FEW_REGISTERS = 2
 code: the first call of Black and Scholes takes a third of the time. Calls with 8 or 16 lanes take 0.6 to 1 of the time
 on a processor with AVX-512, with 32 up to 1.4; the other kernel is compiled for the first call with more lanes."""
 
+class KernelBody(NamedTuple):
+    """What a kernel over arrays asks of the code of its body: that the processor's flags which operations raise stay
+    for it to see, and none by lanes that are done; that a loop of very many trips is given up, as suspect, since a lane
+    may never end that the original never comes to."""
+
+    raises: bool = False
+    endless: bool = False
+
+
+NO_BODY = KernelBody()
+
+
 class KernelFacts(NamedTuple):
     """What callers of a kernel ask about it: the dtypes of what it reads and writes, its operations, whether it has
     loops, and whether it calls Python."""

@@ -27,8 +27,10 @@ from pyflat.targets.kept import Made, Shelf
 from pyflat.targets.numba.compiled_kernel import (
     ENTRY,
     MOST_KERNELS,
+    NO_BODY,
     CompiledKernel,
     InnerLoop,
+    KernelBody,
     KernelEntry,
     KernelFacts,
     Pattern,
@@ -63,10 +65,11 @@ _Key = tuple[str, Pattern, Stored]
 
 class LaneKernels:
     """The kernels of a function, cut out of it when they are asked for. `mask` is the role of the kernel that stores
-    which lanes are suspect; None where that is not asked for. `raises`: see `kernel.LaneLoop`."""
+    which lanes are suspect; None where that is not asked for. `body`: of a kernel over arrays."""
 
-    def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None, *, raises: bool = False):
-        self._function, self._checked, self.mask, self._raises = function, checked, mask, raises
+    def __init__(self, function: Callable[[], Function], checked: bool, mask: Role | None,
+                 body: KernelBody = NO_BODY):
+        self._function, self._checked, self.mask, self._body = function, checked, mask, body
         self._made: dict[tuple[str, Stored], LaneLoop] = {}
 
     @property
@@ -80,7 +83,7 @@ class LaneKernels:
 
             written = (role, self.mask) == ("values", "values")
             self._made[role, read] = cut(self.fused, role, read, checked=self._checked, masked=written,
-                                             raises=self._raises)
+                                             body=self._body)
         return self._made[role, read]
 
 @dataclass(slots=True)
@@ -284,9 +287,9 @@ def engine(request: Request) -> NumbaEngine:
     return compile(request.fused(), unchecked=request.unchecked)
 
 
-def compile(fused: Function, *, unchecked: bool = False, raises: bool = False) -> NumbaEngine:
-    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `raises`: what
-    operations raise in the processor's flags is for the caller.
+def compile(fused: Function, *, unchecked: bool = False, body: KernelBody = NO_BODY) -> NumbaEngine:
+    """The engine of a fused function: its last result is the suspect bit, which `unchecked` leaves out. `body`: it is
+    one of a kernel over arrays.
 
     Kernels are compiled at the first call, one for each pattern of uniform arguments.
     """
@@ -297,13 +300,13 @@ def compile(fused: Function, *, unchecked: bool = False, raises: bool = False) -
 
     *roots, suspect = results_of(fused)
     checked = not unchecked and not is_false(suspect)
-    kernels = LaneKernels(lambda: fused, checked, "mask" if checked else None, raises=raises)
+    kernels = LaneKernels(lambda: fused, checked, "mask" if checked else None, body)
     count = kernels.of("values").size
     if count > MAX_OPERATIONS:
         raise too_large(f"the twin has {count:,} operations, the numba target takes {MAX_OPERATIONS:,}",
                         [op.origin for op in all_ops(fused.body)], other='target="numpy" takes more operations')
     if checked and ways.SUSPECTS.first(count > STORED_MASK or fused.form == "masked"):
-        kernels = LaneKernels(lambda: fused, checked, "values", raises=raises)
+        kernels = LaneKernels(lambda: fused, checked, "values", body)
     known, values = dtypes(fused.floats), kernels.of("values")
     return NumbaEngine(kernels, facts_of(values), tuple(known[root.kind] for root in roots), cost_of_lanes(values))
 

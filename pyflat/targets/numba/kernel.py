@@ -30,7 +30,7 @@ from pyflat.ir.types import BOOL, FLOAT, Kind
 from pyflat.targets.numba.arms import Arm, plan_arms, with_parts
 from pyflat.targets.numba.autotune import SHORT_TRIAL, TRIAL, write_choice
 from pyflat.targets.numba.called_functions import ALL, called_often
-from pyflat.targets.numba.compiled_kernel import ENTRY, Pattern
+from pyflat.targets.numba.compiled_kernel import ENTRY, NO_BODY, KernelBody, Pattern
 from pyflat.targets.numba.conversions import as_lanes
 from pyflat.targets.numba.costs import cost_of, is_called
 from pyflat.targets.numba.doubtful_lanes import REGISTERS, Doubts, GangOperand, Settling, has_doubts, store_certain
@@ -63,8 +63,8 @@ class LaneLoop:
     floats: FloatFormat = F8
     stored: Mapping[Param, np.dtype[Any]] = field(default_factory=dict)
     """The parameters that are read from memory of another dtype than their lanes have."""
-    raises: bool = False
-    """The processor's flags that operations raise are the caller's to see."""
+    body: KernelBody = NO_BODY
+    """Of a loop of a kernel over arrays, if it is that."""
 
     @cached_property
     def size(self) -> int:
@@ -373,7 +373,7 @@ class _Lanes:
         memory = [_element(kernel, param) for param in self.varying]
         marked, outside = suspect_values(inner, kernel.suspect), used_outside(inner, kernel.results)
         gang = Gang(emitter, self.shape.registers, interrupts, shared, marked, outside, narrowed)
-        gang.stops = kernel.raises
+        gang.body = kernel.body
         found = stack(builder, I8)
         builder.store(ir.Constant(I8, 0), found)
         if settled is not None:
@@ -569,7 +569,7 @@ class _Entry:
         with builder.if_then(builder.trunc(flags, I1), likely=False):
             builder.atomic_rmw("add", element_at(builder, state, i64(SUSPECTS), I64), i64(1), "monotonic")
         builder.branch(finish)
-        if kernel.raises:
+        if kernel.body.raises:
             builder.position_at_end(finish)
         else:
             self._keep_status(start, finish)

@@ -34,6 +34,7 @@ from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, ROUNDED, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
+from pyflat.targets.numba.compiled_kernel import NO_BODY
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FETCHED, INTERRUPTED, LEFT_EARLY
@@ -46,6 +47,9 @@ from pyflat.targets.numba.sign_choices import SignChoice, sign_choice, signed
 
 PATIENCE = 2**16
 """Trips between two looks at the signals: below a millisecond for small bodies, a second for the largest."""
+
+MOST_LOOKS = 16
+"""A loop that may be endless is given up after a million trips."""
 
 WIDE = frozenset({"add", "sub", "mul", "and", "or", "not", "lt", "le", "gt", "ge", "eq", "ne", "select", "to_float"})
 """Operations that are as cheap for all lanes as for one."""
@@ -63,8 +67,17 @@ class Interrupts:
         self.leave = leave
         self.left_early = stack(emitter.builder, I8)
         emitter.builder.store(ir.Constant(I8, 0), self.left_early)
+        self.looks: Any = None
+        """How often the signals were looked at in the loop of now."""
         self.left = stack(emitter.builder, I32)
         emitter.builder.store(ir.Constant(I32, PATIENCE), self.left)
+
+    def enter(self, *, endless: bool) -> None:
+        """A loop begins; an `endless` one is given up after very many trips."""
+        if endless:
+            if self.looks is None:
+                self.looks = stack(self.emitter.builder, I32)
+            self.emitter.builder.store(ir.Constant(I32, 0), self.looks)
 
     def count_trip(self) -> None:
         builder = self.emitter.builder
@@ -73,6 +86,12 @@ class Interrupts:
         with builder.if_then(builder.icmp_signed("==", left, ir.Constant(I32, 0)), likely=False):
             builder.store(ir.Constant(I32, PATIENCE), self.left)
             self._look()
+            if self.looks is not None:
+                looks = builder.add(builder.load(self.looks, typ=I32), ir.Constant(I32, 1))
+                builder.store(looks, self.looks)
+                with builder.if_then(builder.icmp_signed(">", looks, ir.Constant(I32, MOST_LOOKS)), likely=False):
+                    builder.store(ir.Constant(I8, LEFT_EARLY | 1), self.left_early)
+                    builder.branch(self.leave)
 
     def _look(self) -> None:
         """NumPy keeps the GIL for a few hundred lanes: other threads, which may want to send the signal, get it."""
@@ -137,8 +156,8 @@ class Gang:
         """Ints that are rounded floats, which are there too."""
         self._known: tuple[Literal, ...] = ()
         """What holds of the `fixed` values in the arm that is written."""
-        self.stops = False
-        """A lane that is done with a loop keeps all that it carries, so that it raises no flags by going on."""
+        self.body = NO_BODY
+        """Where flags count, a lane that is done with a loop keeps all that it carries, and raises none by going on."""
 
     def read(self, register: int, value: Value) -> Lane:
         """A value in every lane of a register, all of it."""
@@ -356,13 +375,14 @@ class Gang:
         assert self.interrupts is not None
         builder, around = self.emitter.builder, self.active
         plan = plan_loop(loop, self.is_shared, self.suspects)
-        if self.stops and plan.masked:
+        if self.body.raises and plan.masked:
             plan = replace(plan, waiting={*loop.params} - plan.uniform - plan.unasked)
         head, rest, end = (builder.append_basic_block(name) for name in ("head", "rest", "end"))
         inits = self._inits(loop, plan)
         masks = [self._mask(r) if plan.masked else None for r in self.registers]
         starts = {p: self.read_for(0, init, p).value for p, init in zip(loop.params, loop.inits, strict=True)
                   if p in plan.uniform and self.emitter.width > 1}
+        self.interrupts.enter(endless=self.body.endless)
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)

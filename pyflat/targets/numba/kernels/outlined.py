@@ -27,7 +27,7 @@ from pyflat.ir.nodes import Block, Item, Loop, Op, Param, Value, child_lists
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba import engine
-from pyflat.targets.numba.compiled_kernel import InnerLoop
+from pyflat.targets.numba.compiled_kernel import InnerLoop, KernelBody
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
@@ -97,7 +97,7 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool) -> OutlinedLo
         return None
     raises = warns and any(may_warn(op.opcode, op.kind) for op in all_ops(found.function.body))
     uniform = (*[False] * len(found.loads), *[value is not counted.iv for value in found.given])
-    inner = engine.compile(found.function, raises=raises).inner_loop(uniform)
+    inner = engine.compile(found.function, body=KernelBody(raises, found.endless)).inner_loop(uniform)
     indices = frozenset(op for op in ops if op.opcode == "index")
     return None if inner is None else OutlinedLoop(loop, counted, found, inner, indices, number)
 
