@@ -32,6 +32,7 @@ from pyflat.ir.nodes import (
     Item,
     Label,
     Loop,
+    Node,
     Op,
     Param,
     Region,
@@ -199,6 +200,8 @@ class _Outline(Copier):
         """What the elements of a memory hold, as far as it can be one of several things."""
         self.first: dict[Element, Param] = {}
         self.end_label = Label("return")
+        self.under: tuple[tuple[Value, bool], ...] = ()
+        """The conditions, and whether each has to hold, under which lanes come to the place."""
         self.unread: set[Value] = set()
         """What an iteration computes for the next one alone: its counter."""
         self.labels[loop.again] = self.end_label
@@ -269,9 +272,53 @@ class _Outline(Copier):
             return Exit(self.end_label, self._stored(end))
         return super().end(end)
 
+    # --- under conditions
+    def items(self, items: Sequence[Item]) -> list[Item]:
+        before, found = self.under, list[Item]()
+        for item in items:
+            found += super().items([item])
+            if isinstance(item, If):
+                for arm, holds in ((item.then, False), (item.orelse, True)):
+                    if isinstance(_last(arm), Exit):  # only the other arm comes here
+                        self.under = (*self.under, (self.read(item.cond), holds))
+        self.under = before
+        return found
+
+    def node(self, node: Node) -> Node:
+        if not isinstance(node, If):
+            return super().node(node)
+        cond, before = self.read(node.cond), self.under
+        self.under = (*before, (cond, True))
+        then = self.items(node.then)
+        self.under = (*before, (cond, False))
+        orelse = self.items(node.orelse)
+        self.under = before
+        return If(cond, then, orelse, self.params(node.results), node.origin)
+
+    def _harmless(self, op: Op) -> list[Op]:
+        """The operation with 1 for an operand in lanes that do not come to it, which are computed too: it raises no
+        flags of theirs."""
+        made: list[Op] = []
+
+        def add(opcode: str, *args: Value) -> Op:
+            made.append(Op(opcode, args, args[-1].kind, origin=op.origin))
+            return made[-1]
+
+        reached: Value | None = None
+        for condition, holds in self.under:
+            here = condition if holds else add("not", condition)
+            reached = here if reached is None else add("and", reached, here)
+        assert reached is not None
+        copy = self.op(op)
+        last = add("select", reached, copy.args[-1], Const(FLOAT, 1.0))
+        copy.args = (*copy.args[:-1], last)
+        return [*made, copy]
+
     def standing_for(self, op: Op) -> Sequence[Op]:
         if op in self.unread:
             return []
+        if self.under and _raises_flags(op) and not isinstance(op.args[-1], Const):
+            return self._harmless(op)
         match op.opcode:
             case "index":  # inside, as is tested before the loop
                 self.values[op] = self.read(op.args[0])
@@ -285,6 +332,17 @@ class _Outline(Copier):
                 return []
         made = self.op(op)
         return [made, *_warning(made)] if self.watch and may_warn(op.opcode, op.kind) else [made]
+
+
+def _raises_flags(op: Op) -> bool:
+    """Of ordinary numbers it may give an infinity or nan, and NumPy warns."""
+    return op.args[-1:] != () and op.args[-1].kind is FLOAT and may_warn(op.opcode, op.kind) and (
+        op.opcode in ("divide", "truediv") or op.opcode.startswith("np_"))
+
+
+def _last(items: Sequence[Item]) -> End | None:
+    last = items[-1]
+    return last.end if isinstance(last, Block) else None
 
 
 def _operands(body: Sequence[Item]) -> Iterator[Value]:

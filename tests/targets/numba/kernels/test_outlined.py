@@ -1,0 +1,194 @@
+"""Bodies of parallel loops that run as flat functions: the bits, exceptions and arrays of the original, both ways."""
+
+from __future__ import annotations
+
+import math
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.functions import ways
+
+
+def steps(x):
+    n = 0
+    while x > 1.0 and n < 60:
+        x = x * 0.7
+        n += 1
+    return n
+
+
+def root(x):
+    y = max(1.0, x)
+    for _ in range(50):
+        z = 0.5 * (y + x / y)
+        if abs(z - y) < 1e-12:
+            break
+        y = z
+    return y
+
+
+def called(a, out):
+    for i in range(len(a)):
+        out[i] = root(abs(a[i])) + steps(a[i])
+
+
+def in_place(a, w=2.0):
+    for i in range(1, len(a) - 1):
+        if a[i] > 0.0:
+            a[i] = math.exp(math.sin(a[i]) * w)
+
+
+def guarded(a, b, out):
+    for i in range(len(a)):
+        if b[i] != 0.0:
+            out[i] = math.atan(a[i] / b[i])
+
+
+def two_axes(a, out):
+    for r in range(a.shape[0]):
+        scale = 1.0 + r
+        for c in range(a.shape[1]):
+            out[r, c] = root(abs(a[r, c]) * scale) + c
+
+
+def last_of_two(a, out):
+    for i in range(len(a)):
+        out[i] = math.cos(a[i])
+        if out[i] < 0.0:
+            out[i] = math.log(-out[i]) + out[i]
+
+
+def skipping(a, out, mask):
+    for i in range(len(a)):
+        if mask[i]:
+            continue
+        out[i] = a[i] % 3.0
+        mask[i] = a[i] > 0.0
+
+
+def narrow(a, out):
+    for i in range(len(a)):
+        out[i] = a[i] * math.exp(a[i]) if a[i] < 1.0 else a[i]
+
+
+def both_ways(function, *arguments, form="flat"):
+    """What a kernel leaves in copies of its arguments; its bodies run in this form."""
+    given = [each.copy(order="K") if isinstance(each, np.ndarray) else each for each in arguments]
+    with ways.forced(kernel_bodies=form):
+        twin = pyflat.twin(function, target="numba")
+        twin(*given)
+        again = [each.copy(order="K") if isinstance(each, np.ndarray) else each for each in arguments]
+        twin(*again)
+    for one, other in zip(given, again, strict=True):
+        assert np.array_equal(one, other, equal_nan=True)
+    return given, twin
+
+
+A = np.random.default_rng(3).normal(size=3_001) * 5
+CASES = [
+    (called, (A, np.zeros(3_001))), (called, (A[:3], np.zeros(3))), (called, (A[:0], np.zeros(0))),
+    (called, (A[::3], np.zeros(1_001))), (called, (A[:500].astype(np.int32), np.zeros(500))),
+    (in_place, (A,)), (in_place, (A[:2],)), (in_place, (A, 0.25)),
+    (guarded, (A, np.where(A > 1.0, 0.0, A), np.full(3_001, 7.0))),
+    (two_axes, (A[:3_000].reshape(30, 100), np.zeros((30, 100)))),
+    (two_axes, (A[:3_000].reshape(30, 100).T, np.zeros((100, 30), np.float32))),
+    (last_of_two, (A, np.zeros(3_001))),
+    (skipping, (A, np.zeros(3_001), A > 2.0)),
+    (narrow, (A[:700].astype(np.float32), np.zeros(700, np.float32))),
+]
+
+
+@pytest.mark.parametrize("form", ["flat", "in place"])
+@pytest.mark.parametrize(("function", "arguments"), CASES, ids=lambda each: getattr(each, "__name__", ""))
+def test_bits_are_the_originals(function, arguments, form):
+    wanted = [each.copy(order="K") if isinstance(each, np.ndarray) else each for each in arguments]
+    function(*wanted)
+    found, twin = both_ways(function, *arguments, form=form)
+    for one, other in zip(found, wanted, strict=True):
+        assert np.array_equal(one, other, equal_nan=True)
+    assert form in twin.stats.ways["kernel bodies"] and not twin.stats.replayed  # one twin of a function
+
+
+def test_expensive_bodies_are_flat_and_cheap_ones_stay():
+    def cheap(a, out):
+        for i in range(len(a)):
+            out[i] = a[i] * 2.0 + 1.0 if a[i] > 0.0 else 0.0
+
+    def expensive(a, out):
+        for i in range(len(a)):
+            out[i] = root(a[i]) if a[i] > 0.0 else math.exp(a[i])
+
+    def divides(a, out):
+        for i in range(len(a)):
+            out[i] = math.atan(2.0 / a[i]) if a[i] != 0.0 else 0.0
+
+    for function, wanted in ((expensive, "flat"), (divides, "flat"), (cheap, "in place")):
+        twin = pyflat.twin(function, target="numba")
+        twin(np.where(A > 1.0, 0.0, A), np.zeros(3_001))
+        assert twin.stats.ways["kernel bodies"] == (wanted,)
+
+
+def endless(a, b, out):
+    for i in range(len(a)):
+        y = math.sqrt(a[i])
+        x = b[i]
+        while x > 0.0:
+            x = x * 1.0
+        out[i] = x + y
+
+
+def test_a_lane_that_the_original_never_comes_to_ends():
+    a, b, out = np.full(40, 4.0), np.zeros(40), np.full(40, 7.0)
+    a[3], b[3:] = -1.0, 1.0
+    with ways.forced(kernel_bodies="flat"), pytest.raises(ValueError, match="math domain error"):
+        pyflat.twin(endless, target="numba")(a, b, out)
+    assert out.tolist() == [2.0] * 3 + [7.0] * 37
+
+
+def test_a_fault_leaves_what_the_original_leaves():
+    def logs(a, out):
+        for i in range(len(a)):
+            out[i] = math.log(a[i]) if a[i] != 5.0 else 0.0
+
+    a, out, wanted = np.full(2_000, 3.0), np.zeros(2_000), np.zeros(2_000)
+    a[1_500] = -1.0
+    for function, array in ((logs, wanted), (pyflat.twin(logs, target="numba"), out)):
+        with pytest.raises(ValueError):
+            function(a, array)
+    assert np.array_equal(out, wanted)
+
+
+def unread(a, out):
+    for i in range(len(a)):
+        a[i] + a[i]
+        out[i] = math.sin(a[i] / 2.0)
+
+
+@pytest.mark.parametrize("function", [guarded, unread])
+def test_warnings_are_the_originals(function):
+    big = np.array([1.0, 1e308, 3.0] * 400)
+    arguments = (big, np.full(1_200, 1e-300), np.zeros(1_200)) if function is guarded else (big, np.zeros(1_200))
+    told = []
+    for each in (function, pyflat.twin(function, target="numba")):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            each(*arguments)
+        told.append([str(warning.message) for warning in caught])
+    assert told[0] and set(told[0]) == set(told[1])
+
+
+def test_two_threads_share_a_twin():
+    twin = pyflat.twin(called, target="numba")
+    wanted = np.zeros(3_001)
+    called(A, wanted)
+    results = [np.zeros(3_001) for _ in range(4)]
+    threads = [threading.Thread(target=lambda out=out: [twin(A, out) for _ in range(20)]) for out in results]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(out, wanted) for out in results)
