@@ -95,7 +95,8 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], 
         return None
     varying: set[Value] = {counted.iv}
     for value, step in lanes.items():
-        varying |= {value} if any(arg in varying for arg in step.of) else set()
+        chosen = not isinstance(value, Op)  # which lanes have, one by one
+        varying |= {value} if chosen or any(arg in varying for arg in step.of) else set()
     indices = frozenset(op for op in lanes if isinstance(op, Op) and op.opcode == "index")
     return LoopCut(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, made, taken)
 

@@ -10,10 +10,18 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import pyflat
+from pyflat.functions import ways
 from tests.targets.numba.kernels.planned import code_of
 
 SIZES = (0, 1, 3, 8, 17, 25, 33, 70)
 """Some lanes, a register of them, whole gangs, and what is left."""
+
+
+@pytest.fixture(autouse=True)
+def in_place():
+    """Bodies stand in the loop."""
+    with ways.forced(kernel_bodies="in place"):
+        yield
 
 
 def outcome(call, args):

@@ -254,3 +254,17 @@ def of_a_routine(a, out):
 ])
 def test_arrays_that_a_routine_makes(function, make):
     assert_agree_at_all_sizes(function, make)
+
+
+def test_a_choice_that_is_the_same_for_all_iterations():
+    def chosen(a, b, y=2.0):
+        for i in range(b.shape[0]):
+            for j in range(1, a.shape[1]):
+                root = math.sqrt(y if b[i] else a[i, 1])
+                a[i, j] = root * j
+        return a[0, 0]
+
+    a, b = np.arange(50.0).reshape(2, 25) + 1.0, np.array([0, 3], np.int32)
+    found, wanted = a.copy(), a.copy()
+    assert pyflat.twin(chosen, target="numba")(found, b) == chosen(wanted, b)
+    assert np.array_equal(found, wanted)
