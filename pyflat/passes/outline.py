@@ -93,7 +93,10 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
     faults = any(op.opcode == "fault" for op in all_ops(flat.body))
     endless = any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
     function = pipelines.run(flat, pipelines.engine())
-    if any(op.opcode == "index" for op in all_ops(function.body)):
+    left = {(op.opcode, op.origin) for op in all_ops(function.body)}
+    if any(op.opcode == "index" for op in all_ops(function.body)) or not left.issuperset(
+            (op.opcode, op.origin) for op in ops if may_warn(op.opcode, op.kind)
+            and not all(isinstance(arg, Const) for arg in op.args)):  # folding left one out
         return None
     return _without_unused(Outlined(function, made.loads, made.given, made.stores, faults and endless))
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from pyflat.functions import ways
 from pyflat.targets.numba.library import has_library_vectors
 from tests.targets.numba.kernels.planned import code_of
 from tests.targets.numba.kernels.test_lanes import assert_agree
@@ -32,7 +33,8 @@ def test_a_kernel_without_lanes_leaves_the_width_to_llvm():
 
 @needs_vectors
 def test_a_kernel_with_lanes_keeps_its_registers():
-    code = code_of(waves, np.ones(9), np.ones(9))
+    with ways.forced(kernel_bodies="in place"):
+        code = code_of(waves, np.ones(9), np.ones(9))
     assert code.lanes
     assert ATTRIBUTE not in code.text()
 

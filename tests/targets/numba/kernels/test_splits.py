@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import ways
 from pyflat.targets.numba.kernels import splits
 from pyflat.targets.numba.library import has_library_vectors
 from tests.targets.numba.kernels.planned import code_of
@@ -22,6 +23,8 @@ SIZES = (0, 1, 7, 8, 9, 16, 40)
 @pytest.fixture(autouse=True)
 def short_turns(monkeypatch):
     monkeypatch.setattr(splits, "REGISTERS", 1)
+    with ways.forced(kernel_bodies="in place"):
+        yield
 
 
 def total(x, scale):
