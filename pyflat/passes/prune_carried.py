@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from pyflat.analysis.small_ints import small_ints
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
 from pyflat.ir.memory import may_warn
@@ -27,24 +28,31 @@ from pyflat.passes.record import Pass
 _T = TypeVar("_T")
 
 
-def prune_carried(fn: Function) -> Function:
-    """A structured function without unused parameters, results and operations; `fn` itself when there are none."""
-    needed = _needed(fn)
-    if all(value in needed for value in _removable(fn)):
+def prune_carried(fn: Function, lengths: Sequence[int] = ()) -> Function:
+    """A structured function without unused parameters, results and operations; `fn` itself when there are none.
+    The parameters at `lengths` are lengths of axes, of which sums are small."""
+    uses = _CarriedUses(_small(fn, lengths))
+    needed = _needed(fn, uses)
+    if all(value in needed for value in _removable(fn, uses)):
         return fn
     copy = copy_function(fn)
-    _Removal(copy, _needed(copy)).items(copy.body, None)
+    uses = _CarriedUses(_small(copy, lengths))
+    _Removal(copy, _needed(copy, uses), uses).items(copy.body, None)
     return copy
 
 
 PASS = Pass(prune_carried)
 
 
-def _removable(fn: Function) -> Iterator[Value]:
+def _small(fn: Function, lengths: Sequence[int]) -> set[Value]:
+    return small_ints(fn, [fn.params[at] for at in lengths]) if lengths else set()
+
+
+def _removable(fn: Function, uses: _CarriedUses) -> Iterator[Value]:
     for item in walk(fn.body):
         match item:
             case Block():
-                yield from (op for op in item.ops if not _stays(op))
+                yield from (op for op in item.ops if not uses.stays(op))
             case Loop():
                 yield from item.params
                 yield from item.results
@@ -52,25 +60,25 @@ def _removable(fn: Function) -> Iterator[Value]:
                 yield from item.results
 
 
-def _stays(op: Op) -> bool:
-    return has_effect(op) or can_fault(op) or may_warn(op.opcode, op.kind)
-
-
 @dataclass(slots=True)
 class _CarriedUses:
     """What each parameter and result may come from, and what is needed for its own sake."""
 
+    small: set[Value]
     takes: dict[Label, Sequence[Param]] = field(default_factory=dict)
     sources: dict[Value, list[Value]] = field(default_factory=dict)
     roots: list[Value] = field(default_factory=list)
+
+    def stays(self, op: Op) -> bool:
+        faults = can_fault(op) and (op not in self.small or op.opcode == "index")
+        return faults or has_effect(op) or may_warn(op.opcode, op.kind)
 
     def flows(self, targets: Sequence[Param], values: Sequence[Value]) -> None:
         for target, value in zip(targets, values, strict=True):
             self.sources.setdefault(target, []).append(value)
 
 
-def _needed(fn: Function) -> set[Value]:
-    uses = _CarriedUses()
+def _needed(fn: Function, uses: _CarriedUses) -> set[Value]:
     _note(fn.body, None, fn, uses)
     needed: set[Value] = set()
     waiting = list(uses.roots)
@@ -89,7 +97,7 @@ def _note(items: list[Item], takes: Sequence[Param] | None, fn: Function, uses: 
         match item:
             case Block():
                 for op in item.ops:
-                    if _stays(op):
+                    if uses.stays(op):
                         uses.roots.append(op)
                 if item.end is not None:
                     _note_end(item.end, takes, fn, uses)
@@ -121,8 +129,8 @@ def _note_end(end: Yield | Exit | object, takes: Sequence[Param] | None, fn: Fun
 class _Removal:
     """Takes it out of a copy."""
 
-    def __init__(self, fn: Function, needed: set[Value]):
-        self.fn, self.needed = fn, needed
+    def __init__(self, fn: Function, needed: set[Value], uses: _CarriedUses):
+        self.fn, self.needed, self.uses = fn, needed, uses
         self.takes: dict[Label, list[bool]] = {}
 
     def kept(self, params: Sequence[Param]) -> list[bool]:
@@ -132,7 +140,7 @@ class _Removal:
         for item in items:
             match item:
                 case Block():
-                    item.ops = [op for op in item.ops if op in self.needed or _stays(op)]
+                    item.ops = [op for op in item.ops if op in self.needed or self.uses.stays(op)]
                     self.end(item, takes)
                 case If():
                     kept = self.kept(item.results)
