@@ -936,7 +936,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("a shift that may raise is folded", "_Structured.simplified", "op.opcode in _COUNTS", "False"),
          ("warnings of all lines are one", "_Structured.key", "may_warn(op.opcode, op.kind)", "False"),
          ("sums that may leave int64 are joined", "_Structured.shift", "self.intervals.is_exact('add', value.args)", "True"),
-         tests="passes/test_fold_structured.py frontend/kernels/test_whole_arrays.py"),
+         tests="passes/test_fold_structured.py"),
     *_of("forward_stores", "passes/forward_stores.py",
          ("the dtype of an array does nothing to a number", "_is_left", "dtype in ('f8', 'i8', 'u8', 'b1')", "True"),
          ("all literal indices are apart", "_are_apart", "(_literal(x) < 0) == (_literal(y) < 0)", "True"),

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import TypeGuard
 
 import numpy as np
 
@@ -39,7 +40,7 @@ _OF_NUMPY = frozenset({"add", "sub", "mul", "divide", "neg", "abs"})
 
 def forward_stores(fn: Function, *, tangled: Collection[str] = ()) -> Function:
     """`fn` itself when there are none. In an array that is `tangled` an element may have several places."""
-    if not any(op.opcode == "store" for op in all_ops(fn.body)):
+    if not any(op.opcode in ("load", "store") and _is_store(op.args[0]) for op in all_ops(fn.body)):
         return fn
     body, forwarded = _forwarded(fn.body, tangled)
     dead = _overwritten(body)
@@ -81,7 +82,7 @@ def _stored(load: Op, tangled: Collection[str]) -> Value | None:
     """What a load finds, where a store before it says so."""
     memory, array = load.args[0], load.attr("array")
     for _ in range(MOST_STORES):
-        if not isinstance(memory, Op) or memory.opcode != "store" or memory.attr("array") != array:
+        if not _is_store(memory) or memory.attr("array") != array:
             return None
         if _are_same(load, memory):
             number = memory.args[-1]
@@ -90,6 +91,10 @@ def _stored(load: Op, tangled: Collection[str]) -> Value | None:
             return None
         memory = memory.args[0]
     return None
+
+
+def _is_store(memory: Value) -> TypeGuard[Op]:
+    return isinstance(memory, Op) and memory.opcode == "store"
 
 
 def _are_same(a: Op, b: Op) -> bool:

@@ -20,6 +20,7 @@ from typing import TypeVar
 from pyflat.analysis.small_ints import small_ints
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
+from pyflat.ir.loops import definitions
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.opaque_calls import has_effect
@@ -31,28 +32,24 @@ _T = TypeVar("_T")
 def prune_carried(fn: Function, lengths: Sequence[int] = ()) -> Function:
     """A structured function without unused parameters, results and operations; `fn` itself when there are none.
     The parameters at `lengths` are lengths of axes, of which sums are small."""
-    uses = _CarriedUses(_small(fn, lengths))
+    uses = _CarriedUses(small_ints(fn, [fn.params[at] for at in lengths]) if lengths else set())
     needed = _needed(fn, uses)
-    if all(value in needed for value in _removable(fn, uses)):
+    if all(value in needed for value in _removable(fn)):
         return fn
     copy = copy_function(fn)
-    uses = _CarriedUses(_small(copy, lengths))
-    _Removal(copy, _needed(copy, uses), uses).items(copy.body, None)
+    pairs = zip(definitions(fn.body), definitions(copy.body), strict=True)
+    _Removal(copy, {copied for value, copied in pairs if value in needed}).items(copy.body, None)
     return copy
 
 
 PASS = Pass(prune_carried)
 
 
-def _small(fn: Function, lengths: Sequence[int]) -> set[Value]:
-    return small_ints(fn, [fn.params[at] for at in lengths]) if lengths else set()
-
-
-def _removable(fn: Function, uses: _CarriedUses) -> Iterator[Value]:
+def _removable(fn: Function) -> Iterator[Value]:
     for item in walk(fn.body):
         match item:
             case Block():
-                yield from (op for op in item.ops if not uses.stays(op))
+                yield from item.ops
             case Loop():
                 yield from item.params
                 yield from item.results
@@ -129,8 +126,8 @@ def _note_end(end: Yield | Exit | object, takes: Sequence[Param] | None, fn: Fun
 class _Removal:
     """Takes it out of a copy."""
 
-    def __init__(self, fn: Function, needed: set[Value], uses: _CarriedUses):
-        self.fn, self.needed, self.uses = fn, needed, uses
+    def __init__(self, fn: Function, needed: set[Value]):
+        self.fn, self.needed = fn, needed
         self.takes: dict[Label, list[bool]] = {}
 
     def kept(self, params: Sequence[Param]) -> list[bool]:
@@ -140,7 +137,7 @@ class _Removal:
         for item in items:
             match item:
                 case Block():
-                    item.ops = [op for op in item.ops if op in self.needed or self.uses.stays(op)]
+                    item.ops = [op for op in item.ops if op in self.needed]
                     self.end(item, takes)
                 case If():
                     kept = self.kept(item.results)

@@ -177,6 +177,8 @@ class Operations(Writer):
         condition = fault_condition(build, op)
         if condition is None:
             return None
+        if not any(isinstance(arg, Const) for arg in op.args):
+            return build.block.ops, condition
         test = Function("test", (), [Block(build.block.ops, Yield([condition]))], Label("test"), [BOOL], "flat")
         for each in pipelines.within({}):  # no whole function: operands come from outside
             assert isinstance(each, Pass)
