@@ -927,7 +927,7 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="passes/test_prune_carried.py"),
     *_of("fold_constants, structured", "passes/fold_constants.py",
          ("what an arm computes is known after it", "_Structured.inside", "self.made = made", "pass"),
-         ("stores are shared", "_Structured.visit", "op.kind is MEMORY", "op.opcode == 'alloc'"),
+         ("arrays that are made are shared", "_Structured.visit", "op.kind is MEMORY", "op.opcode == 'store'"),
          ("what a test says is known after its arms", "_Structured.inside", "self.forget(learned)", "pass"),
          ("where an arm leaves its own outcome holds after it", "_Structured.put", "not holds", "holds"),
          ("infinities that NumPy warns of are folded", "_Structured.evaluated",

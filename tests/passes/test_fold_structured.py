@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from pyflat.errors import Span
 from pyflat.ir.interp import LaneFault, run
+from pyflat.ir.nodes import Origin
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
@@ -196,6 +198,20 @@ def test_what_warns_or_says_whose_number_it_is_stays(op, kept):
     assert (f"{op}" in text) == kept
 
 
+def test_what_may_warn_is_shared_within_a_line():
+    for line, kept in ((1, 1), (2, 2)):
+        fn = parse_function("""func @f(%x: f8) -> (f8, f8) structured @return {
+  %a = mul %x, %x : f8
+  %b = mul %x, %x : f8
+  yield %a, %b
+}
+""")
+        (block,) = fn.body
+        for op, at in zip(block.ops, (1, line), strict=True):
+            op.origin = Origin(Span("f.py", at, 0, at, 5))
+        assert format_function(fold_constants(fn, share=True)).count("mul") == kept
+
+
 @pytest.mark.parametrize("op", ["shl 0, %n", "shr 0, %n", "floordiv 1, 0", "index 3, 5", "u_add -1, 1"])
 def test_what_may_raise_stays(op):
     assert op in body(f"func @f(%n: i8) -> (i8) structured @return {{\n  %y = {op} : i8\n  yield %y\n}}\n")
@@ -222,6 +238,7 @@ def test_sums_of_lengths_and_literals_are_one_and_others_stay():
 """
     assert "add %n, -2" in body(text, lengths=(0,)) and "lt %n, 2" in body(text, lengths=(0,))
     assert "sub %a, 1" in body(text)
+    assert "add %a, 1" in body(text.replace("sub", "add"))
 
 
 def test_random_programs_fault_and_return_as_before():

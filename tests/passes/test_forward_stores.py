@@ -28,7 +28,7 @@ def forwarded(lines: str, dtype: str = "f8", *, kind: str = "f8", tangled: tuple
 
 def results(fn, at: int, x, y, dtype: str = "f8"):
     array = np.arange(4).astype(dtype)
-    run(fn, [{"a": array, "b": array}, at, 4, x, y])
+    run(fn, [{"a": array, "b": array[::-1]}, at, 4, x, y])
     return array.tobytes()
 
 
@@ -84,7 +84,7 @@ def test_stores_between_have_to_be_to_other_elements(first, second, taken):
 
 def test_another_array_may_have_the_same_elements():
     lines = """  %b = store %a, 1, %x STORE
-  %c = store %b, %i, %y OTHER
+  %c = store %b, 1, %y OTHER
   %z = load %c, 1 LOAD
   %d = store %c, 2, %z STORE
   yield %d
