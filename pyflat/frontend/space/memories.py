@@ -459,7 +459,7 @@ def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tu
 def _unclamped(s: Evaluator, bound: Abstract, clamped: Abstract, extent: Abstract, *, end: bool) -> Abstract:
     """A literal bound for the length of a slice, which is no less than zero: that it starts at the end, or stops at the
     start, need not be seen to."""
-    if not isinstance(bound, Static) or bound.value is None or (bound.value < 0) != end:
+    if not isinstance(bound, Static) or bound.value is None or (bound.value < 0) != end or abs(bound.value) > 2**31:
         return clamped
     return num.binary(s, "add", extent, bound) if end else bound
 
