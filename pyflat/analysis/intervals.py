@@ -33,7 +33,7 @@ from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.ops import COMPARISONS, NAN_TESTS, OPPOSITE
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 
-__all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything", "decided"]
+__all__ = ["ANY_FLOAT", "ANY_INT", "Interval", "Intervals", "anything", "decided", "interval_of"]
 
 MOST_FACTS, MOST_BEHIND = 16, 24
 """Comparisons that a condition is taken apart into, and operations that are looked at again where they hold."""
@@ -49,6 +49,7 @@ class Intervals:
         self._floats = floats
         self._known: dict[Value, Interval] = {}
         """Intervals of what is not just anything of its kind."""
+        self._choosing = False
         self._assumed: set[Value] = set()
         """What has been narrowed since it, or what it is made of, was noted."""
 
@@ -79,6 +80,11 @@ class Intervals:
             found: Interval | None = self._chosen(op)
         elif op.opcode == "gather":
             found = of_table(op.attr("table"))
+        elif op.opcode in ("load", "fitted"):
+            found = interval_of(op.attr("dtype"))
+        elif op.opcode == "index":
+            at, size = map(self.of, op.args)
+            found = Interval(max(at.low, 0), min(at.high, size.high - 1) if at.low >= 0 else size.high - 1)
         elif self._floats is not F8 and op.opcode in ("to_float", "exact_float"):
             of = self.of(op.args[0])  # rounded once: by way of float64 it may be another number
             found = Interval(self._floats.from_int(int(of.low)), self._floats.from_int(int(of.high)))
@@ -101,7 +107,8 @@ class Intervals:
     def _chosen(self, op: Op) -> Interval:
         """The interval of a select; an arm that the condition compares lies where that comparison lets it."""
         cond, a, b = op.args
-        if isinstance(cond, Op) and cond.opcode in COMPARISONS and not {a, b}.isdisjoint(cond.args):
+        told = {a, b, *_args(a), *_args(b)}
+        if isinstance(cond, Op) and cond.opcode in COMPARISONS and not told.isdisjoint(cond.args):
             return union(self._where((cond, True), a), self._where((cond, False), b))
         return union(self.of(a), self.of(b))
 
@@ -109,7 +116,8 @@ class Intervals:
         """Where a value lies in the lanes in which a fact holds."""
         before: dict[Value, Interval | None] = {}
         self._learn(fact, before)
-        found = self.of(value)
+        found = None if before.keys().isdisjoint(_args(value)) else self._found(value)  # type: ignore[arg-type]
+        found = self.of(value) if found is None else found
         self.restore(before)
         return found
 
@@ -120,10 +128,10 @@ class Intervals:
             return self._overflow_test(opcode, args) if outcome is None else outcome
         return None
 
-    def assume(self, condition: Value) -> Mapping[Value, Interval | None]:
-        """Learn that `condition` holds from here on; what was known before, for `restore`."""
+    def assume(self, condition: Value, *, holds: bool = True) -> Mapping[Value, Interval | None]:
+        """Learn that `condition` holds, or does not, from here on; what was known before, for `restore`."""
         before: dict[Value, Interval | None] = {}
-        for fact in _facts(condition):
+        for fact in _facts(condition, holds):
             self._learn(fact, before)
         self._assumed.update(before)
         return before
@@ -165,6 +173,19 @@ class Intervals:
         if not isinstance(value, Const) and interval.low <= interval.high:
             before.setdefault(value, self._known.get(value))
             self._known[value] = interval
+            if isinstance(value, Op) and value.opcode == "select" and not self._choosing:
+                self._learn_of_select(value, interval, before)
+
+    def _learn_of_select(self, op: Op, interval: Interval, before: dict[Value, Interval | None]) -> None:
+        """An arm that cannot be the number says whether the condition holds."""
+        cond, *arms = op.args
+        self._choosing = True  # selects in conditions of selects are not looked into
+        for arm, holds in zip(arms, (False, True), strict=True):
+            known = self.of(arm)
+            if (known.high < interval.low or known.low > interval.high) and not known.nan:
+                for fact in _facts(cond, holds):
+                    self._learn(fact, before)
+        self._choosing = False
 
     def restore(self, before: Mapping[Value, Interval | None]) -> None:
         for value, interval in before.items():
@@ -229,14 +250,27 @@ class Intervals:
             if isinstance(result, Op) and result.kind is INT and result.opcode in ("add", "sub"):
                 x, y = result.args
                 wanted = [{x, result}, {y, result}] if result.opcode == "add" else [{x, y}, {x, result}]
-                if (mixed in (wanted, wanted[::-1])) and self._exact(result):
+                if (mixed in (wanted, wanted[::-1])) and self.is_exact(result.opcode, result.args):
                     return False
         return None
 
-    def _exact(self, op: Op) -> bool:
-        a, b = self.of(op.args[0]), self.of(op.args[1])
-        low, high = (a.low + b.low, a.high + b.high) if op.opcode == "add" else (a.low - b.high, a.high - b.low)
+    def is_exact(self, opcode: str, args: Sequence[Value]) -> bool:
+        """Whether a sum or a difference of ints stays within int64."""
+        a, b = map(self.of, args)
+        low, high = (a.low + b.low, a.high + b.high) if opcode == "add" else (a.low - b.high, a.high - b.low)
         return low >= INT_MIN and high <= INT_MAX
+
+
+def interval_of(dtype: str) -> Interval | None:
+    """The ints of a dtype, None where they are more than an int has."""
+    if dtype[0] not in "iu" or dtype[1] == "8":
+        return None
+    bits = 8 * int(dtype[1])
+    return Interval(0, 2**bits - 1) if dtype[0] == "u" else Interval(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def _args(value: Value) -> tuple[Value, ...]:
+    return value.args if isinstance(value, Op) else ()
 
 
 def decided(opcode: str, a: Interval, b: Interval) -> bool | None:

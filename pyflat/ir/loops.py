@@ -220,7 +220,8 @@ def recognise_counted(loop: Loop) -> Counted | None:
     sign = 1 if (cond.opcode == "lt") != mirrored else -1
     if not isinstance(iv, Param) or iv not in loop.params or iv.kind is not INT:
         return None
-    if upper in loop.params or upper in set(definitions(loop.body)):
+    own = itertools.chain(loop.params, definitions(loop.body))
+    if not isinstance(upper, Const) and any(value is upper for value in own):
         return None
     at = loop.params.index(iv)
     steps = {_step(_through(test, values[at]), iv) for values in _around(loop)}

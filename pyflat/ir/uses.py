@@ -42,7 +42,7 @@ def _rebuilt(item: Item, change: Callable[[Op], Op | None], read: Callable[[Valu
     match item:
         case Block():
             ops = [new for op in item.ops if (new := change(op)) is not None]
-            return Block(ops, item.end and _with_values(item.end, list(map(read, item.end.values))))
+            return Block(ops, item.end and with_values(item.end, list(map(read, item.end.values))))
         case If():
             cond = read(item.cond)
             then, orelse = (rebuilt(arm, change, read) for arm in (item.then, item.orelse))
@@ -55,7 +55,8 @@ def _rebuilt(item: Item, change: Callable[[Op], Op | None], read: Callable[[Valu
             return Region(item.label, rebuilt(item.body, change, read), item.results)
 
 
-def _with_values(end: End, values: Sequence[Value]) -> End:
+def with_values(end: End, values: Sequence[Value]) -> End:
+    """The same way out, with other values."""
     return Exit(end.label, values, end.fault) if isinstance(end, Exit) else Yield(values)
 
 

@@ -10,7 +10,7 @@ blocks and canonical loops of such blocks. Backends' passes are imported where t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,18 +23,19 @@ from pyflat.passes import (
     convert_ifs,
     demote_floats,
     fold_constants,
+    forward_stores,
     gather_suspects,
     limit_trips,
     lower_exits,
     prune_carried,
     prune_dead,
-    share_in_scopes,
     share_subexpressions,
 )
 from pyflat.passes.record import Construct, Pass, constructs_in
 
 if TYPE_CHECKING:
     from pyflat.analysis.intervals import Interval
+    from pyflat.analysis.kernels import Kernel
     from pyflat.passes.fold_calls import Evaluate
 
 LEAST_ROUNDS = 64
@@ -68,14 +69,21 @@ FLOAT32: Pipeline = (demote_floats.PASS,)
 FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 """What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
 
-KERNEL: Pipeline = (share_in_scopes.PASS, prune_carried.PASS)
-"""A kernel over arrays, which stays structured."""
+
+def kernel(made: Kernel, tangled: Collection[str] = ()) -> Pipeline:
+    """A kernel over arrays, which stays structured; in those that are `tangled` an element may have several places."""
+    params = {param: at for at, param in enumerate(made.function.params)}
+    lengths = tuple(params[length] for length in made.lengths())
+    folding = fold_constants.PASS.bind(share=True, lengths=lengths)
+    return folding, forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
+
 
 VALUES: Pipeline = (gather_suspects.VALUES,)
 """What a text shows: a flat or masked function without faults."""
 
 ENDING: Pipeline = (gather_suspects.PASS.bind(told=False),)
 """What a text that runs shows: its loops end in lanes in which the original raises, too."""
+
 
 def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
     """For `math="fast"` and functions of any form: the functions of `math`, products for quotients, and products fused

@@ -17,8 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from pyflat.analysis.small_ints import small_ints
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
+from pyflat.ir.loops import definitions
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.opaque_calls import has_effect
@@ -27,13 +29,16 @@ from pyflat.passes.record import Pass
 _T = TypeVar("_T")
 
 
-def prune_carried(fn: Function) -> Function:
-    """A structured function without unused parameters, results and operations; `fn` itself when there are none."""
-    needed = _needed(fn)
+def prune_carried(fn: Function, lengths: Sequence[int] = ()) -> Function:
+    """A structured function without unused parameters, results and operations; `fn` itself when there are none.
+    The parameters at `lengths` are lengths of axes, of which sums are small."""
+    uses = _CarriedUses(small_ints(fn, [fn.params[at] for at in lengths]) if lengths else set())
+    needed = _needed(fn, uses)
     if all(value in needed for value in _removable(fn)):
         return fn
     copy = copy_function(fn)
-    _Removal(copy, _needed(copy)).items(copy.body, None)
+    pairs = zip(definitions(fn.body), definitions(copy.body), strict=True)
+    _Removal(copy, {copied for value, copied in pairs if value in needed}).items(copy.body, None)
     return copy
 
 
@@ -44,7 +49,7 @@ def _removable(fn: Function) -> Iterator[Value]:
     for item in walk(fn.body):
         match item:
             case Block():
-                yield from (op for op in item.ops if not _stays(op))
+                yield from item.ops
             case Loop():
                 yield from item.params
                 yield from item.results
@@ -52,25 +57,25 @@ def _removable(fn: Function) -> Iterator[Value]:
                 yield from item.results
 
 
-def _stays(op: Op) -> bool:
-    return has_effect(op) or can_fault(op) or may_warn(op.opcode, op.kind)
-
-
 @dataclass(slots=True)
 class _CarriedUses:
     """What each parameter and result may come from, and what is needed for its own sake."""
 
+    small: set[Value]
     takes: dict[Label, Sequence[Param]] = field(default_factory=dict)
     sources: dict[Value, list[Value]] = field(default_factory=dict)
     roots: list[Value] = field(default_factory=list)
+
+    def stays(self, op: Op) -> bool:
+        faults = can_fault(op) and (op not in self.small or op.opcode == "index")
+        return faults or has_effect(op) or may_warn(op.opcode, op.kind)
 
     def flows(self, targets: Sequence[Param], values: Sequence[Value]) -> None:
         for target, value in zip(targets, values, strict=True):
             self.sources.setdefault(target, []).append(value)
 
 
-def _needed(fn: Function) -> set[Value]:
-    uses = _CarriedUses()
+def _needed(fn: Function, uses: _CarriedUses) -> set[Value]:
     _note(fn.body, None, fn, uses)
     needed: set[Value] = set()
     waiting = list(uses.roots)
@@ -89,7 +94,7 @@ def _note(items: list[Item], takes: Sequence[Param] | None, fn: Function, uses: 
         match item:
             case Block():
                 for op in item.ops:
-                    if _stays(op):
+                    if uses.stays(op):
                         uses.roots.append(op)
                 if item.end is not None:
                     _note_end(item.end, takes, fn, uses)
@@ -132,7 +137,7 @@ class _Removal:
         for item in items:
             match item:
                 case Block():
-                    item.ops = [op for op in item.ops if op in self.needed or _stays(op)]
+                    item.ops = [op for op in item.ops if op in self.needed]
                     self.end(item, takes)
                 case If():
                     kept = self.kept(item.results)

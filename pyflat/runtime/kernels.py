@@ -327,11 +327,13 @@ class Kernels:
     def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> Version:
         load_frontend()
         from pyflat.frontend.kernels import specialise_kernel
+        from pyflat.ir.memory import overlaps_itself
         from pyflat.passes import pipelines
 
         target = _having_kernels(name)
         kernel = specialise_kernel(self.callee.function, described)
-        kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
+        tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
+        kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel, tangled))
         version = Version(kernel, target.kernel(kernel, arrays), self._say)
         keep_own()
         return version

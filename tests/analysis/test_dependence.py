@@ -36,14 +36,14 @@ def kernel_of(function):
         arguments[name] = ArrayArgument("f8", place[1].count(",") + 1, number) if place else Leaf(
             FLOAT if name == "r" else INT)
     kernel = specialise_kernel(function, arguments)
-    kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
+    kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel))
     return kernel
 
 
 def kernel_from(program):
     arguments = {"a": ArrayArgument("f8", 2, 0), "b": ArrayArgument("f8", 2, 1), **dict.fromkeys("nmp", Leaf(INT))}
     kernel = specialise_kernel(program.function(), arguments)
-    kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
+    kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel))
     return kernel
 
 

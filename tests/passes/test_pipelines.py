@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import pyflat.passes
+from pyflat.analysis.kernels import Kernel
 from pyflat.errors import FlattenError, InternalError
 from pyflat.ir.build import const
+from pyflat.ir.kernel_results import ConstantResult
 from pyflat.ir.nodes import Block, Function, If, Item, Label, Op, Param, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
@@ -29,11 +31,12 @@ LANES = 6
 
 
 PARTS = frozenset({"finite", "no_signed_zeros", "reassoc", "reciprocal", "contract", "approx"})
+EMPTY = Kernel(parse_function("func @f() -> () structured @return {\n  yield\n}\n"), {}, ConstantResult(None), (), {}, None)
 ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "FLATTEN": (FLATTEN, frozenset()),
     "STRAIGHTEN": (pipelines.STRAIGHTEN, frozenset()),
     "FLOAT32": (pipelines.FLOAT32, frozenset()),
-    "KERNEL": (pipelines.KERNEL, frozenset()),
+    "kernel": (pipelines.kernel(EMPTY), frozenset()),
     "FLOAT32_REFERENCE": (pipelines.FLOAT32_REFERENCE, frozenset()),
     "fast": (pipelines.fast(VECTOR_MATH, contract=True), frozenset()),
     "VALUES": (pipelines.VALUES, TOTAL),

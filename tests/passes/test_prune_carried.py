@@ -81,3 +81,15 @@ def test_what_may_warn_stays():
 }
 """)
     assert "divide" in format_function(found)
+
+
+def test_sums_of_lengths_go_and_indices_stay():
+    fn = parse_function("""func @f(%n: i8, %k: i8) -> (i8) structured @return {
+  %a = add %n, 1 : i8
+  %b = add %k, 1 : i8
+  %i = index %k, %n : i8
+  yield %n
+}
+""")
+    assert [text in format_function(prune_carried(fn, lengths=(0,))) for text in ("%a", "%b", "%i")] == [False, True, True]
+    assert prune_carried(fn) is fn

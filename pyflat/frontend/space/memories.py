@@ -445,11 +445,23 @@ def _slice(s: Evaluator, part: Slice, extent: Abstract, node: cst.CSTNode) -> tu
     first, last = (low, high) if forward else (high, low)
     start = _clamped(s, bounds[0], first, low, high, extent, node)
     stop = _clamped(s, bounds[1], last, low, high, extent, node)
-    span = num.binary(s, "sub", stop, start) if forward else num.binary(s, "sub", start, stop)
+    if forward:
+        span = num.binary(s, "sub", _unclamped(s, bounds[1], stop, extent, end=True),
+                          _unclamped(s, bounds[0], start, extent, end=False))
+    else:
+        span = num.binary(s, "sub", start, stop)
     size = Static(abs(step.value)) if isinstance(step, Static) else width_rules.python(s, s.widths, step)
     if not _is_one(size):
         span = num.binary(s, "floordiv", num.binary(s, "add", span, num.binary(s, "sub", size, Static(1))), size)
     return start, _larger(s, span, Static(0)), size if forward else step
+
+
+def _unclamped(s: Evaluator, bound: Abstract, clamped: Abstract, extent: Abstract, *, end: bool) -> Abstract:
+    """A literal bound for the length of a slice, which is no less than zero: that it starts at the end, or stops at the
+    start, need not be seen to."""
+    if not isinstance(bound, Static) or bound.value is None or (bound.value < 0) != end or abs(bound.value) > 2**31:
+        return clamped
+    return num.binary(s, "add", extent, bound) if end else bound
 
 
 @per_alternative("bound")

@@ -43,7 +43,7 @@ def test_python_the_interpreter_and_the_targets_agree(kernel):
         given = kernel.arguments("small")
         assert_same(arrays_of(pyflat.twin(kernel.function, target=target)(*given), given), wanted, target)
     made = described(kernel)
-    pruned = pipelines.run(made.function, pipelines.KERNEL)
+    pruned = pipelines.run(made.function, pipelines.kernel(made))
     for fn in (made.function, pruned):
         validate(fn)
         assert format_function(parse_function(format_function(fn))) == format_function(fn)

@@ -62,3 +62,31 @@ def test_the_bound_of_a_slice_may_be_an_int_or_a_float(target):
         assert twin(a, start, width) == window(a, start, width)
     with pytest.raises(TypeError, match="slice indices must be integers"):
         twin(a, 3, -1)
+
+
+def lengths_of_parts(a, out):
+    out[0], out[1], out[2], out[3] = len(a[1:-1]), len(a[3:-3]), len(a[-2:]), len(a[-2:-3])
+    out[4], out[5] = len(a[1:-2**62]), len(a[5:2])
+    out[6], out[7], out[8] = len(a[6:-1:3]), len(a[-2:0:-1]), len(a[2**70:])
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 11])
+def test_lengths_of_parts_whose_bounds_are_literals(target, length):
+    a, out, wanted = np.arange(length * 1.0), np.zeros(9), np.zeros(9)
+    pyflat.twin(lengths_of_parts, target=target)(a, out)
+    lengths_of_parts(a, wanted)
+    assert out.tolist() == wanted.tolist()
+
+
+def smoothed(a):
+    out = np.zeros_like(a)
+    out[1:-1] = a[2:] - a[:-2]
+    return out
+
+
+def test_parts_of_equal_lengths_are_slices_of_numpy():
+    twin = pyflat.twin(smoothed, target="numpy")
+    twin(np.arange(5.0))
+    text = twin.source
+    assert "s.write" not in text and "s.read" not in text and "- 0" not in text

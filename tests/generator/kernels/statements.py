@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.generator.kernels import wholes
+from tests.generator.kernels import folded, wholes
 from tests.generator.kernels.expressions import atom, condition, element, index, integer, number
 from tests.generator.kernels.inputs import DTYPES
 from tests.generator.kernels.scope import TABLE, Array, Index, Scope
@@ -41,6 +41,8 @@ def statement(scope: Scope) -> Lines:
         (0.5, lambda: whole(scope)),
         (0.0 if scope.tame else 0.6, lambda: wholes.selected(scope)),
         (0.5, lambda: helped(scope)),
+        (1.0 if looping else 0.2, lambda: folded.repeated(scope)),
+        (0.0 if scope.tame else 0.4, lambda: folded.known(scope)),
         (0.15, lambda: swapped(scope)),
         (0.3, lambda: unpacked(scope)),
         (0.9 if any(a.dtype == "float32" for a in scope.arrays) else 0.4, lambda: few(scope)),

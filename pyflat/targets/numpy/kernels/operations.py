@@ -12,9 +12,11 @@ from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import UNSIGNED, WRAPPING, ArrayArgument, Operand, extents_made, operands_of
-from pyflat.ir.nodes import Block, Const, Op, Value, number, walk
+from pyflat.ir.nodes import FALSE, Block, Const, Function, Label, Op, Value, Yield, number, walk
 from pyflat.ir.ops import SIGNS
-from pyflat.ir.types import FLOAT, INT, MEMORY
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
+from pyflat.passes import pipelines
+from pyflat.passes.record import Pass
 from pyflat.targets.numpy.kernels.boxes import Axis
 from pyflat.targets.numpy.kernels.spelled import ATOM, OWN, as_scalar, joined, repeats, spelled
 from pyflat.targets.numpy.kernels.writer import Writer
@@ -173,7 +175,18 @@ class Operations(Writer):
     def _test_of(self, op: Op) -> tuple[list[Op], Value] | None:
         build = Builder()
         condition = fault_condition(build, op)
-        return None if condition is None else (build.block.ops, condition)
+        if condition is None:
+            return None
+        if not any(isinstance(arg, Const) for arg in op.args):
+            return build.block.ops, condition
+        test = Function("test", (), [Block(build.block.ops, Yield([condition]))], Label("test"), [BOOL], "flat")
+        for each in pipelines.within({}):  # no whole function: operands come from outside
+            assert isinstance(each, Pass)
+            test = each(test)
+        folded = test.flat_block
+        assert folded.end is not None
+        condition = folded.end.values[0]
+        return None if condition is FALSE else (folded.ops, condition)
 
     def _hit(self, test: tuple[list[Op], Value], mask: Mask) -> None:
         ops, condition = test
@@ -248,6 +261,7 @@ class Operations(Writer):
         before = -1
         for axis, place in zip(self.boxes.slices[op], places(op), strict=True):
             if axis is None:
+                self._name_skipped(place)
                 parts.append(self.bare(place))
                 continue
             parts += ["None"] * (axis[0] - before - 1 if before >= 0 else 0)
@@ -256,6 +270,14 @@ class Operations(Writer):
             before = axis[0]
         parts += ["None"] * (len(self.ranges) - before - 1)
         return f"{self.array(op.attr('array'))}[{', '.join(parts)}]"
+
+    def _name_skipped(self, value: Value) -> None:
+        """A sum that was taken for a part of slices, and stands in a subscript."""
+        if isinstance(value, Op) and value in self.skipped and value not in self.names:
+            for arg in value.args:
+                self._name_skipped(arg)
+            self.skipped.discard(value)
+            self._written(value, "None")
 
     def _part(self, axis: Axis, extent: Value | None) -> str:
         number, shift = axis

@@ -26,6 +26,9 @@ def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
     if sign := SIGNS.get(op.opcode):
         level = _LEVELS.get(sign, 7)
         left = level + 1 if level == 7 else level
+        number = op.args[1].value if isinstance(op.args[1], Const) and op.opcode == "add" and op.kind is INT else None
+        if number is not None and number < 0:
+            return f"{operand(op.args[0], left)} - {-number}", level
         return f"{operand(op.args[0], left)} {sign} {operand(op.args[1], level + 1)}", level
     match op.opcode:
         case "index":

@@ -24,7 +24,7 @@ def code_of(function, *args):
         arguments[name] = ArrayArgument(value.dtype.str[1:], value.ndim, number) if is_array else Leaf(
             INT if isinstance(value, int) else FLOAT)
     kernel = specialise_kernel(function, arguments)
-    kernel.function = pipelines.run(kernel.function, pipelines.KERNEL)
+    kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel))
     layouts = {name: layout_of(value) for name, value in zip(arguments, args, strict=True) if isinstance(value, np.ndarray)}
     returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in arguments]
     return KernelCode(kernel, layouts, returned, careful=False)

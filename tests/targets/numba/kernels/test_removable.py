@@ -128,7 +128,7 @@ def test_an_operation_without_a_use_warns(function, target):
 
 def _removable(function, **arguments):
     kernel = specialise_kernel(function, arguments)
-    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.KERNEL))[0]]
+    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.kernel(kernel)))[0]]
 
 
 ARRAY, OTHER, NUMBER = ArrayArgument("f8", 1, 0), ArrayArgument("f8", 1, 1), Leaf(FLOAT)
@@ -175,7 +175,7 @@ def test_a_sum_of_which_one_way_returns_nothing():
 
 def test_what_a_loop_ends_with_is_kept_instead_of_all_it_adds():
     kernel = specialise_kernel(summed_for_a_choice, {"a": ARRAY})
-    ops, ends = removable(pipelines.run(kernel.function, pipelines.KERNEL))
+    ops, ends = removable(pipelines.run(kernel.function, pipelines.kernel(kernel)))
     assert not ops and sorted(end.name for end in ends) == ["best", "s"]
 
 
