@@ -32,19 +32,12 @@ class Sharing:
 
     def wanted(self, size: int, parallel: bool | None) -> bool:
         """Whether threads share a call with arrays of so many elements."""
-        forced = ways.THREADS.forced
-        if parallel is False or forced == "one" or forced is None and not self._pays(size, parallel):
+        if not threads.wanted(self._known(size), parallel):
             return False
         shared = self._compiled.shared
         if isinstance(shared, str) and parallel:
             self._tell(shared)
         return not isinstance(shared, str)
-
-    def _pays(self, size: int, parallel: bool | None) -> bool:
-        seconds = self._known(size)
-        if threads.limit() < 2 or seconds is None and not parallel:
-            return False
-        return seconds is None or threads.pays(seconds, parallel)
 
     def _known(self, size: int) -> float | None:
         """How long a call of this size takes at least."""

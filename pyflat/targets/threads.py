@@ -111,6 +111,26 @@ def share(part: Callable[[int, int], bool], n: int, seconds: float | None) -> fl
     return work.seconds
 
 
+def run_parts(part: Callable[[int, int], bool], n: int, pace: float | None, parallel: bool | None) -> float:
+    """Run `part(start, stop)` for n items, each of which has taken `pace` seconds before; how long one takes now."""
+    seconds = None if pace is None else n * pace
+    if wanted(seconds, parallel):
+        return share(part, n, seconds) / n
+    ways.THREADS.of("one")
+    before = time.perf_counter()
+    part(0, n)
+    return (time.perf_counter() - before) / n
+
+
+def wanted(seconds: float | None, parallel: bool | None) -> bool:
+    """Whether several threads run what takes so long on one; None: it is not known."""
+    if parallel is False or ways.THREADS.forced:
+        return parallel is not False and ways.THREADS.forced == "several"
+    if seconds is None:
+        return parallel is True and limit() > 1
+    return seconds >= least(parallel) and limit() > 1 and pays(seconds, parallel)
+
+
 def least(parallel: bool | None) -> float:
     """Seconds of a call, on one thread, from which on it is worth several."""
     return 2 * PIECE if parallel else WORTH_IT
