@@ -63,8 +63,6 @@ def recipe(caller: Calls, version: Version, given: Mapping[str, Any], settings: 
         return None
     if kernel.in_c_order:
         return None
-    if limit and seconds >= limit:
-        return None
     strict = version.depends_on_filters and warnings_may_raise(np.geterr())
     direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG,
                                      limit=limit)

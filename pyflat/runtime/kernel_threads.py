@@ -51,9 +51,8 @@ class Sharing:
 
     def least(self, parallel: bool | None) -> float:
         """Seconds from which on calls are for threads; 0: none is."""
-        if parallel is False or ways.THREADS.forced or isinstance(self._compiled.__dict__.get("shared", ""), str):
-            return 0.0
-        return threads.least(parallel)
+        known = {**vars(type(self._compiled)), **vars(self._compiled)}.get("shared")
+        return 0.0 if parallel is False or ways.THREADS.forced or isinstance(known, str) else threads.least(parallel)
 
     def run(self, size: int, arguments: Mapping[str, Any], *, watch: bool, strict: bool) -> Outcome | None:
         """A call on threads. None where one is to make it."""

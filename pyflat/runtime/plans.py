@@ -101,7 +101,11 @@ class Plans:
             return
         given = {name: arguments.get(name, NOT_GIVEN) for name in parameters.names}
         limit = version.sharing.least(caller.kernels.parallel(options))
+        if limit and seconds >= limit:
+            return
         key = kernel_plans.key_of(version, given, options, watch, limit)
+        if limit and (entry := self._entries.get(key)) is not None:  # which has given up arrays of this size
+            entry.miss()
         self._take(caller, key, version, options, twin, lambda entry: kernel_plans.recipe(
             caller, version, given, twin.settings, entry, seconds, watch, limit))
 

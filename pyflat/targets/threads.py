@@ -172,12 +172,16 @@ def _cores_free() -> bool:
     processes = sys.modules.get("multiprocessing.process")
     if processes is not None and processes.parent_process() is not None:
         return False
+    return _running() < (os.cpu_count() or 1)
+
+
+def _running() -> int:
+    """The threads that run now on this machine, with this one; 0 where that is not known."""
     try:
         with open("/proc/loadavg", encoding="ascii") as file:
-            running = int(file.read().split()[3].partition("/")[0])  # with this thread
+            return int(file.read().split()[3].partition("/")[0])
     except (OSError, ValueError, IndexError):
-        return True
-    return running < (os.cpu_count() or 1)
+        return 0
 
 
 class _Shared(ABC):
