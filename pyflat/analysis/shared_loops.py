@@ -4,31 +4,63 @@
                                gives how many there are
 
 What stands beside the loop has no effect, and runs in each part: tests that leave or raise, numbers made of lengths.
+Arrays made before the loop are arguments of the parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import is_alone_parallel
+from pyflat.analysis.parallel_loops import is_alone_parallel, places
 from pyflat.ir.build import Builder, const
-from pyflat.ir.edit.copying import copy_function
-from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted, uses
-from pyflat.ir.memory import arrays_read
-from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Op, Param, Value, Yield, walk
+from pyflat.ir.edit.copying import Copier
+from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted, replace_uses, uses
+from pyflat.ir.memory import ArrayArgument, arrays_read
+from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Value, Yield, walk
 from pyflat.ir.shape import Leaf
 from pyflat.ir.types import INT, MEMORY
 
 FIRST, LAST = "first iteration", "last iteration"
 """No names of parameters."""
+MANY = 1 << 20
+"""More than there are arguments: numbers of memories from there on are of arrays made inside."""
 _EFFECTS = frozenset({"store", "alloc", "call", "routine", "ufunc"})
 
 
 @dataclass(eq=False)
 class SharedKernel(Kernel):
-    """A kernel for some of the iterations."""
+    """A kernel for some of the iterations. It gives how many there are, then the lengths of the axes of each array
+    `made`: these are arguments, before the last two."""
+
+    made: tuple[Op, ...]
+
+    def no_arrays(self) -> dict[str, Any]:
+        """What stands for them where nothing runs."""
+        return {op.attr("array"): np.empty((0,) * (len(op.args) - 1), op.attr("dtype")) for op in self.made}
+
+    def arrays(self, extents: Iterable[int]) -> dict[str, Any]:
+        """New ones of these lengths."""
+        found, left = {}, iter(extents)
+        for op in self.made:
+            shape, fill = [next(left) for _ in op.args[1:]], _fill(op)
+            assert fill is not None
+            found[op.attr("array")] = (np.empty(shape, op.attr("dtype")) if fill.value is None else
+                                       np.full(shape, fill.value, op.attr("dtype")))
+        return found
+
+    @cached_property
+    def forwards(self) -> frozenset[Op]:
+        """Those of accesses to arrays that it writes: `parallel_loops` compares indices as they are."""
+        ops = list(all_ops(self.function.body))
+        written = {op.attr("array") for op in ops if op.opcode == "store"}
+        return frozenset(index for op in ops if op.opcode in ("load", "store") and op.attr("array") in written
+                         for index in places(op) if isinstance(index, Op) and not isinstance(index.args[0], Const))
 
     def lengths(self) -> list[Param]:
         return [*super().lengths(), *self.function.params[-2:]]
@@ -39,16 +71,32 @@ def shared_kernel(kernel: Kernel) -> SharedKernel | str:
     loop = _loop(kernel)
     if isinstance(loop, str):
         return loop
-    function = copy_function(kernel.function)
+    copier = Copier()
+    function = copier.function(kernel.function)
     first, last = Param(INT, "first"), Param(INT, "last")
     at = kernel.function.body.index(loop)
-    trips = _restrict(function.body, at, first, last)
+    made = tuple(op for op in all_ops(kernel.function.body[:at]) if op.opcode == "alloc")
+    numbers = [_restrict(function.body, at, first, last), *copier.read_all([n for op in made for n in op.args[:-1]])]
+    arguments = dict(kernel.arguments)
+    for op in made:
+        arguments[op.attr("array")] = ArrayArgument(op.attr("dtype"), len(op.args) - 1, len(arguments) + MANY)
+        function.params += [_instead(function.body, copier.read(op)), *(Param(INT, "length") for _ in op.args[1:])]
     function.params += [first, last]
-    function.result_kinds = (INT, *function.result_kinds)
+    function.result_kinds = (*(INT for _ in numbers), *function.result_kinds)
     for values, behind in _ends(function, at):
-        values.insert(0, trips if behind else const(0))
-    return SharedKernel(function, {**kernel.arguments, FIRST: Leaf(INT), LAST: Leaf(INT)}, kernel.result,
-                        kernel.written, kernel.models, kernel.tree)
+        values[:0] = numbers if behind else [const(0) for _ in numbers]
+    return SharedKernel(function, {**arguments, FIRST: Leaf(INT), LAST: Leaf(INT)}, kernel.result, kernel.written,
+                        kernel.models, kernel.tree, made)
+
+
+def _instead(body: Sequence[Item], made: Value) -> Param:
+    """A parameter that takes the place of an array made there."""
+    memory = Param(MEMORY, made.name)
+    for item in body:
+        if isinstance(item, Block) and made in item.ops:
+            item.ops[:] = [op for op in item.ops if op is not made]
+    replace_uses(body, {made: memory})
+    return memory
 
 
 def _loop(kernel: Kernel) -> Loop | str:
@@ -63,9 +111,11 @@ def _loop(kernel: Kernel) -> Loop | str:
     if any(kind is not MEMORY for kind in kernel.function.result_kinds):
         return "it returns a number"
     beside = list(all_ops(others))
-    if any(op.opcode in _EFFECTS for op in beside):
+    before = [op for item in body[:body.index(loop)] if isinstance(item, Block) for op in item.ops]
+    made = {op.attr("array") for op in before if op.opcode == "alloc" and _fill(op) is not None}
+    if any(op.opcode in _EFFECTS and not (op.opcode == "alloc" and op.attr("array") in made) for op in beside):
         return "it makes, calls or writes something beside its loop"
-    if any(set(arrays_read(op)) & set(kernel.written) for op in beside):
+    if any(made.union(kernel.written).intersection(arrays_read(op)) for op in beside):
         return "it reads beside its loop what it writes"
     counted = recognise_counted(loop)
     if counted is None:
@@ -74,6 +124,14 @@ def _loop(kernel: Kernel) -> Loop | str:
         return f"iterations of the loop{line} may depend on each other, or make or call something"
     numbers = {value for value in loop.results if value.kind is not MEMORY}
     return "it uses behind its loop what the last iteration leaves" if numbers & set(uses(others)) else loop
+
+
+def _fill(made: Op) -> Const | None:
+    """The number that a new array is filled with; None where it is not known."""
+    value = made.args[-1]
+    while isinstance(value, Op) and value.opcode in ("rounded", "to_float"):
+        value = value.args[0]
+    return value if isinstance(value, Const) else None
 
 
 def _line(loop: Loop) -> str:

@@ -127,10 +127,9 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
     kernel: SourceKernel = version.kernel
     layouts = getattr(version.compiled, "layouts", {})
     numbers = tuple(n for n, argument in kernel.arguments.items() if not isinstance(argument, ArrayArgument))
-    shared = version.compiled.shared
     how, memory = targets.of(target).costs().decided(kernel, layouts)
     return KernelExplanation(name, target, tuple(_arrays(kernel, layouts, memory)), numbers,
-                             tuple(_loops(kernel, layouts, target, how)), shared if isinstance(shared, str) else "",
+                             tuple(_loops(kernel, layouts, target, how)), version.sharing.one_thread(),
                              stats.calls, stats.replayed)
 
 

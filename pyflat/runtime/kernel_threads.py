@@ -29,15 +29,22 @@ class Sharing:
         self._compiled, self._tell = compiled, tell
         self._seconds: dict[int, float] = {}
         """Elements of the arrays -> seconds of the last call on one thread."""
+        self._met = ""
+        """What a call has met that is for one thread."""
 
     def wanted(self, size: int, parallel: bool | None) -> bool:
         """Whether threads share a call with arrays of so many elements."""
         if not threads.wanted(self._known(size), parallel):
             return False
+        why = self.one_thread()
+        if why and parallel:
+            self._tell(why)
+        return not why
+
+    def one_thread(self) -> str:
+        """Why threads do not share its work; empty where they do."""
         shared = self._compiled.shared
-        if isinstance(shared, str) and parallel:
-            self._tell(shared)
-        return not isinstance(shared, str)
+        return self._met or (shared if isinstance(shared, str) else "")
 
     def _known(self, size: int) -> float | None:
         """How long a call of this size takes at least."""
@@ -52,17 +59,23 @@ class Sharing:
     def least(self, parallel: bool | None) -> float:
         """Seconds from which on calls are for threads; 0: none is."""
         known = {**vars(type(self._compiled)), **vars(self._compiled)}.get("shared")
-        return 0.0 if parallel is False or ways.THREADS.forced or isinstance(known, str) else threads.least(parallel)
+        whole = isinstance(known, str) or self._met or ways.THREADS.forced
+        return 0.0 if parallel is False or whole else threads.least(parallel)
 
     def run(self, size: int, arguments: Mapping[str, Any], *, watch: bool, strict: bool) -> Outcome | None:
         """A call on threads. None where one is to make it."""
         from pyflat.analysis.shared_loops import FIRST, LAST
 
         shared: Any = self._compiled.shared
-        part, states = shared.part(arguments, watch=watch, strict=strict), set[str]()
-        none = shared.run({**arguments, FIRST: 0, LAST: 0}, careful=False, watch=watch, strict=strict)
+        none = shared.run({**arguments, **shared.kernel.no_arrays(), FIRST: 0, LAST: 0}, careful=False, watch=watch,
+                          strict=strict)
         if none.state != "done" or none.numbers[0] < 2:
             return None
+        try:
+            made = shared.kernel.arrays(none.numbers[1:])
+        except MemoryError:
+            return None
+        part, states = shared.part({**arguments, **made}, watch=watch, strict=strict), set[str]()
 
         def run(first: int, last: int) -> bool:
             states.add(part(first, last))
@@ -70,9 +83,12 @@ class Sharing:
 
         seconds = threads.share(run, none.numbers[0], self._known(size))
         found = next((state for state in ("unclear", "fault", "warning") if state in states), "done")
+        if found == "unclear":
+            self._met = "in a call an index of a written array has counted from the end, or a loop has gone on for long"
+            return None
         if found == "done":
             self.note(size, seconds)
-        return Outcome(found)
+        return Outcome(found, made=made)
 
 
 def asks_for_threads(function: FunctionType) -> bool:

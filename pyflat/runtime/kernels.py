@@ -380,7 +380,7 @@ class Kernels:
         """Why threads do not share the work, where they are asked for at the function."""
         if written := "parallel=True" if option else "prange" if self._asks else "":
             self._say("parallel", f"{written}: calls stay on one thread, as {why}; a kernel that is one loop over "
-                                  "a range, whose iterations do not meet and write into arguments, runs on all")
+                                  "a range, whose iterations do not meet, runs on all")
 
     @cached_property
     def _asks(self) -> bool:
@@ -417,6 +417,8 @@ class Kernels:
         kept = version.saved.save(arguments, undone)
         found = version.sharing.run(size, arguments, watch=watch, strict=strict) if several else None
         if found is None:
+            if several:
+                put_back(arguments, kept)
             several, start = False, time.perf_counter()
             found = version.compiled.run(arguments, careful=careful, watch=watch, strict=strict)
         if found.state == "done":

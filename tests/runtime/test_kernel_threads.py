@@ -70,6 +70,11 @@ def picked(a, index, out):
         out[i] = a[index[i]]
 
 
+def from_the_end(a):
+    for i in range(len(a) - 1, -1, -2):
+        a[i - 1] = a[i]
+
+
 def divided(a, out):
     for i in range(len(a)):
         if a[i] < 0.0:
@@ -92,6 +97,16 @@ def turns(a, out, times):
                 out[i, j] = out[i, j] * 0.5 + a[i, j]
 
 
+def new_arrays(a):
+    n, m = a.shape
+    out, sums = np.zeros((n, m), np.float32), np.full(n, 2.5)
+    for i in range(1, n):
+        for j in range(m):
+            out[i, j] = math.sin(a[i - 1, j])
+            sums[i] += a[i, j]
+    return out, sums, a
+
+
 def total(a):
     s = 0.0
     for i in range(len(a)):
@@ -112,7 +127,7 @@ def squares(x, out):
 CALLS = {
     product: (A, A.T.copy(), np.zeros((37, 37))), backwards: (A.ravel(), np.zeros(A.size)), triangle: (A.ravel(), np.zeros(A.size)),
     waves: (A.ravel(), np.zeros(A.size)), shifted: (A.ravel(), 5), picked: (A.ravel(), np.arange(300)[::-1].copy(), np.zeros(300)),
-    steps: (A, np.zeros(A.shape), 7), turns: (A, np.zeros(A.shape), 7),
+    new_arrays: (A,), steps: (A, np.zeros(A.shape), 7), turns: (A, np.zeros(A.shape), 7),
 }
 
 
@@ -134,7 +149,7 @@ def ran(call, arguments):
             result = bits(call(*given))
         except Exception as error:  # noqa: BLE001 - compared
             result = type(error), str(error)
-    return result, [bits(a) for a in given], [str(w.message) for w in caught]
+    return result, [bits(a) for a in given], [str(w.message) for w in caught if w.category is not pyflat.PerformanceWarning]
 
 
 @pytest.fixture
@@ -171,6 +186,7 @@ def with_index(at, value):
     (divided, (np.where(np.arange(400) == 250, 0.0, 2.0), np.zeros(400))),
     (picked, with_index(200, 5000)), (picked, with_index([3, 250], -5000)), (picked, with_index(7, -1)),
     (backwards, (np.where(np.arange(60) == 31, 1e3, 0.0), np.zeros(60))), (backwards, (A.ravel(), np.zeros(3))),
+    (new_arrays, (np.zeros((1, 4)),)), (new_arrays, (np.zeros((0, 4)),)), (new_arrays, (np.full((9, 2), np.inf),)),
     (waves, (np.zeros(0), np.zeros(0))), (waves, (np.ones(1), np.zeros(1))), (shifted, (np.zeros(10), 50)),
     (shifted, (np.ones(10), -3)), (waves, (np.zeros(9), np.zeros(5)))], ids=str)
 def test_exceptions_warnings_and_partial_writes_are_those_of_one_thread(shares, function, arguments):
@@ -202,6 +218,28 @@ def test_what_threads_cannot_share_is_said_once(shares, function, arguments, why
     with pyflat.options(parallel=True), warnings.catch_warnings():
         warnings.simplefilter("error")
         pyflat.twin(function, target="numba")(*copied(arguments))
+
+
+def test_an_index_from_the_end_is_for_one_thread(shares):
+    """The last iteration writes what the first one has read."""
+    twin, a = new(from_the_end, parallel=True), RANDOM.normal(size=301)
+    for _ in range(2):
+        assert ran(twin, (a,)) == ran(from_the_end, (a,))
+    assert shares == [151] and twin.stats.replayed == 0
+    assert "from the end" in twin.explain().one_thread
+
+
+def test_an_array_that_overlaps_itself_is_for_one_thread(shares):
+    a = np.lib.stride_tricks.as_strided(np.zeros(60), (40, 20), (8, 8))
+
+    def numbered(a):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                a[i, j] = i
+
+    with pytest.warns(pyflat.PerformanceWarning, match="an argument overlaps itself"):
+        pyflat.twin(numbered, target="numba", parallel=True)(a)
+    assert a[:, 0].tolist() == list(range(40)) and not shares
 
 
 def test_prange_asks_for_threads(shares):

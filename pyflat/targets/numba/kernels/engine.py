@@ -138,9 +138,13 @@ class NumbaKernel:
     @cached_property
     def shared(self) -> NumbaKernel | str:
         """The kernel for some of the iterations, which threads share, or why there is none."""
+        if OVERLAPPING in self.layouts.values():
+            return "an argument overlaps itself"
         with translating:
             found = shared_kernel(self.kernel)
-        return found if isinstance(found, str) else NumbaKernel(found, self.layouts)
+        if isinstance(found, str):
+            return found
+        return NumbaKernel(found, {**self.layouts, **dict.fromkeys(found.no_arrays(), CONTIGUOUS)})
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
         """`careful` and so on: see `runtime.kernels.RunnableKernel`."""
