@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -65,6 +65,11 @@ class Kernel:
     @cached_property
     def indices(self) -> SureIndices:
         return sure_indices(self.function, self.lengths(), self.small)
+
+    @property
+    def forwards(self) -> Collection[Op]:
+        """Indices that must not count from the end of their axis: a run in which one does is given up."""
+        return ()
 
     def undone(self, ends: Container[Op] | None, *, strict: bool) -> tuple[str, ...]:
         """The arguments whose elements have to be put back before the original can run on them: those that are read as

@@ -103,6 +103,8 @@ class KernelExplanation:
     arrays: tuple[ExplainedArray, ...]
     numbers: tuple[str, ...]
     loops: tuple[ExplainedLoop, ...]
+    one_thread: str
+    """Why threads do not share its work; empty where they do, if it takes long or is asked to (`parallel=`)."""
     calls: int
     replayed: int
 
@@ -127,7 +129,8 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
     numbers = tuple(n for n, argument in kernel.arguments.items() if not isinstance(argument, ArrayArgument))
     how, memory = targets.of(target).costs().decided(kernel, layouts)
     return KernelExplanation(name, target, tuple(_arrays(kernel, layouts, memory)), numbers,
-                             tuple(_loops(kernel, layouts, target, how)), stats.calls, stats.replayed)
+                             tuple(_loops(kernel, layouts, target, how)), version.sharing.one_thread(),
+                             stats.calls, stats.replayed)
 
 
 # --- arrays
@@ -303,6 +306,7 @@ def _text(found: KernelExplanation) -> Iterator[str]:
     yield from ("", "loops" if found.loops else "there is no loop")
     for loop in found.loops:
         yield from _loop_text(loop)
+    yield f"on one thread, as {found.one_thread}" if found.one_thread else "threads share its iterations"
     if found.calls:
         yield ""
         yield f"so far {found.calls:,} calls, {found.replayed:,} of them run by the original"

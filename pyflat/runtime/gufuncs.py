@@ -27,7 +27,7 @@ from pyflat.functions import ufunc_interface as interface
 from pyflat.functions.locks import flattening
 from pyflat.ir.kernel_results import ArrayResult, NumberResult, RecordResult, Result
 from pyflat.ir.loops import all_ops
-from pyflat.ir.memory import arrays_read
+from pyflat.ir.memory import arrays_read, overlaps_itself
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
@@ -283,13 +283,16 @@ class _GufuncLoop:
         if not n:
             return
         first = self._bound(dict(zip(self.names, [each[0] for each in operands], strict=False)))
-        call, parts = self._caller(first), self._compiled_parts(first, data, steps, n)
+        call = self._caller(first)
+        apart = not any(overlaps_itself(each) for each in operands[count:])
+        parts = self._compiled_parts(first, data, steps, n, self.kernels.parallel(self.options) if apart else False)
         for k in itertools.chain.from_iterable(itertools.starmap(range, parts)):
             returned = call([each[k] for each in operands])
             if not self.writes:
                 self._keep(returned, [each[k, ...] for each in operands[count:]])
 
-    def _compiled_parts(self, first: Mapping[str, Any], data: int, steps: int, n: int) -> Iterable[tuple[int, int]]:
+    def _compiled_parts(self, first: Mapping[str, Any], data: int, steps: int, n: int,
+                        parallel: bool | None) -> Iterable[tuple[int, int]]:
         """Let machine code call the kernel where it can; what is left to do, from and to."""
         errors = np.geterr()
         if errors["under"] != "ignore" or not targets.of(self.options.target).machine_code or self.kernels.disabled:
@@ -304,7 +307,7 @@ class _GufuncLoop:
         places = (ctypes.c_ssize_t * len(self.all)).from_address(data)
         apart = (ctypes.c_ssize_t * len(self.all)).from_address(steps)
         return self._outer[engine].run(first, list(places), list(apart), n,
-                                       watch=warnings_are_wanted(errors))
+                                       watch=warnings_are_wanted(errors), parallel=parallel)
 
     def _operands(self) -> list[LoopOperand]:
         from pyflat.targets.numba.outer_loop import LoopOperand

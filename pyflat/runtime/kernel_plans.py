@@ -45,14 +45,16 @@ _error_state: Any = getattr(np._core.umath, "_extobj_contextvar", None)
 """The variable that np.errstate sets to another object."""
 
 
-def key_of(version: Version, given: Mapping[str, Any], options: Options, watch: bool) -> tuple[Any, ...]:
+def key_of(version: Version, given: Mapping[str, Any], options: Options, watch: bool, limit: float
+           ) -> tuple[Any, ...]:
     """The key of the calls that one plan makes."""
-    return id(options), version, watch, *[name for name, value in given.items() if value is NOT_GIVEN]
+    return id(options), version, watch, limit, *[name for name, value in given.items() if value is NOT_GIVEN]
 
 
 def recipe(caller: Calls, version: Version, given: Mapping[str, Any], settings: Settings, entry: Entry,
-           seconds: float, watch: bool) -> Recipe | None:
-    """How to make the plan for calls like this one. None where they are not so simple."""
+           seconds: float, watch: bool, limit: float) -> Recipe | None:
+    """How to make the plan for calls like this one, which are to take less than `limit` seconds. None where they are
+    not so simple."""
     kernel, layers = version.kernel, in_force()
     function, parameters = caller.callee.function, caller.parameters
     if _error_state is None or layers is None or resolve(settings) is not entry.options:
@@ -62,7 +64,8 @@ def recipe(caller: Calls, version: Version, given: Mapping[str, Any], settings: 
     if kernel.in_c_order:
         return None
     strict = version.depends_on_filters and warnings_may_raise(np.geterr())
-    direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG)
+    direct = version.compiled.direct(given, version.undone(strict=strict), watch=watch, release=seconds > LONG,
+                                     limit=limit)
     if direct is None:
         return None
     direct = version.rival.limited(direct, given)

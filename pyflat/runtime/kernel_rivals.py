@@ -52,7 +52,7 @@ class Rival:
         """Whether it makes this call."""
         if self._loop is None:
             return False
-        size = _elements(given)
+        size = elements(given)
         faster, before = size <= self._faster_to, self._same_before(size)
         tried = before is not None and before[2] >= MEASURED
         return ways.KERNEL_RUNS.of("original" if faster or tried else "text") == "original"
@@ -69,7 +69,7 @@ class Rival:
         start = time.perf_counter()
         value = original()
         seconds, before, self._before = time.perf_counter() - start, self._before, None
-        size = _elements(given)
+        size = elements(given)
         if before is None or self._loop is None:
             return value
         if seconds / max(size, 1) < MARGIN * before[1] / max(before[0], 1):
@@ -88,7 +88,7 @@ class Rival:
         self._replayed = 0
         if ways.KERNEL_RUNS.forced is not None:
             return ways.KERNEL_RUNS.forced == "original"
-        size = _elements(given)
+        size = elements(given)
         if self._loop is None or seconds < WORTH or size >= self._slower_from:
             self._before = None
             return False
@@ -104,7 +104,7 @@ class Rival:
         """The short way of a plan, for calls about as small as one that is not looked at."""
         if self._loop is None or self._slower_from == 0.0:
             return direct
-        most = 2 * _elements(given)
+        most = 2 * elements(given)
 
         def call(*arguments: Any) -> Any:
             if sum([getattr(each, "size", 0) for each in arguments]) > most:
@@ -138,7 +138,7 @@ class Rival:
         return f"an operation {found} may overflow or fail, or an index of several iterations is negative in some"
 
 
-def _elements(given: Mapping[str, Any]) -> int:
+def elements(given: Mapping[str, Any]) -> int:
     return sum(value.size for value in given.values() if isinstance(value, np.ndarray))
 
 

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -37,7 +37,8 @@ from pyflat.runtime import option_effects
 from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
-from pyflat.runtime.kernel_rivals import Rival
+from pyflat.runtime.kernel_rivals import Rival, elements
+from pyflat.runtime.kernel_threads import Sharing, asks_for_threads
 from pyflat.runtime.saved_arrays import SavedArrays, in_c_order, in_order, put_back
 from pyflat.runtime.shown_warnings import ShownWarnings, warnings_are_wanted, warnings_may_raise
 from pyflat.targets import target as targets
@@ -78,17 +79,19 @@ class Roles(dict[str, str]):
 class RunnableKernel(Protocol):
     """A kernel as a target has compiled it. `ends`: the operations whose faults end a run at once; None where stores
     come in another order than in the original; `in_steps`: a loop that Python runs, and of how many loops the
-    iterations run at once. Without `careful` a warning is a guess, and without `watch` there are none; `strict`: one
-    may end the original."""
+    iterations run at once; `shared`: the kernel for some of the iterations, or why there is none. Without `careful` a
+    warning is a guess, and without `watch` there are none; `strict`: one may end the original."""
 
     @property
     def ends(self) -> Container[Op] | None: ...
     in_steps: tuple[Loop | None, int]
 
+    @property
+    def shared(self) -> RunnableKernel | str: ...
     def version(self, _: bool, /) -> Any: ...
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool) -> Outcome: ...
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
-               ) -> Callable[..., Any] | None: ...
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
+               limit: float = 0.0) -> Callable[..., Any] | None: ...
 
 
 @dataclass(eq=False)
@@ -96,10 +99,11 @@ class Version:
     kernel: SourceKernel
     compiled: RunnableKernel
     say: Callable[[str], None]
+    sharing: Sharing
     saved: SavedArrays = field(default_factory=SavedArrays)
     shown: ShownWarnings = field(default_factory=ShownWarnings)
     runs: int = 0
-    """That met nothing."""
+    """On one thread, that met nothing."""
 
     @cached_property
     def rival(self) -> Rival:
@@ -160,7 +164,7 @@ class Kernels:
                  settings: Settings = ()):
         self.callee, self.parameters, self._count, self._settings = callee, parameters, count, settings
         self._versions: OrderedDict[Any, Version] = OrderedDict()
-        self._said = False
+        self._said: set[str] = set()
         self.latest: Version | None = None
         """The one that was made last."""
 
@@ -205,7 +209,8 @@ class Kernels:
             arrays = {name: _array(name, value) for name, value in given.items() if _is_array(value)}
             version = self._version(given, arrays, options)
         self._require_writable(version.kernel, given)
-        return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs), learn)
+        return self._run(version, {**given, **arrays}, given, lambda: self.original(args, kwargs), learn,
+                         self.parallel(options))
 
     @property
     def disabled(self) -> bool:
@@ -316,8 +321,8 @@ class Kernels:
         """A version to look at: for these kinds, or the one that was made last. ValueError where there is none."""
         if kinds is None and self.latest is not None:
             kernel = self.latest.kernel
-            return self.latest if options.target == name else Version(kernel, _having_kernels(name).kernel(
-                kernel, _examples(kernel.arguments)), self._say)
+            return self.latest if options.target == name else self._ready(
+                kernel, name, _having_kernels(name).kernel(kernel, _examples(kernel.arguments)))
         if kinds is None:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
                              f'parameters are, as kinds="f8[:,:],i8"')
@@ -334,9 +339,14 @@ class Kernels:
         kernel = specialise_kernel(self.callee.function, described)
         tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
         kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel, tangled))
-        version = Version(kernel, target.kernel(kernel, arrays), self._say)
+        version = self._ready(kernel, name, target.kernel(kernel, arrays))
         keep_own()
         return version
+
+    def _ready(self, kernel: SourceKernel, target: str, compiled: RunnableKernel) -> Version:
+        asked = option_effects.effects("parallel", "kernel", targets.of(target)) == (option_effects.WORKS,)
+        return Version(kernel, compiled, partial(self._say, "slower"),
+                       Sharing(compiled, partial(self._tell_whole, asked and ("parallel", True) in self._settings)))
 
     def _described(self, given: Mapping[str, Any], arrays: Mapping[str, Any], static: Sequence[str]
                    ) -> dict[str, Argument]:
@@ -362,11 +372,25 @@ class Kernels:
                 described[name] = Fixed(value)
         return described
 
-    def _say(self, why: str) -> None:
-        """Why calls are slower than they look, once for each twin."""
-        if not self._said:
-            self._said = True
+    def _say(self, what: str, why: str) -> None:
+        """Why calls are slower than they look, each thing once for each twin."""
+        if what not in self._said:
+            self._said.add(what)
             warn(f"{self.parameters.name}: {why}", PerformanceWarning)
+
+    def _tell_whole(self, option: bool, why: str) -> None:
+        """Why threads do not share the work, where they are asked for at the function."""
+        if written := "parallel=True" if option else "prange" if self._asks else "":
+            self._say("parallel", f"{written}: calls stay on one thread, as {why}; a kernel that is one loop over "
+                                  "a range, whose iterations do not meet, runs on all")
+
+    @cached_property
+    def _asks(self) -> bool:
+        return asks_for_threads(self.callee.function)
+
+    def parallel(self, options: Options) -> bool | None:
+        """Whether threads are asked for."""
+        return True if options.parallel is None and self._asks else options.parallel
 
     def _require_writable(self, kernel: SourceKernel, given: Mapping[str, Any]) -> None:
         for name in kernel.written:
@@ -376,7 +400,7 @@ class Kernels:
 
     # --- running
     def _run(self, version: Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
-             original: Callable[[], Any], learn: Learn | None = None) -> Any:
+             original: Callable[[], Any], learn: Learn | None = None, parallel: bool | None = False) -> Any:
         kernel, errors = version.kernel, np.geterr()
         if kernel.in_c_order:
             _require_order(kernel, given)
@@ -387,17 +411,27 @@ class Kernels:
             self._count(0, 1, 0)
             return version.rival.call(original, given)
         strict = warnings_may_raise(errors)
-        kept = version.saved.save(arguments, version.undone(strict=version.depends_on_filters and strict))
-        watch, start = warnings_are_wanted(errors), time.perf_counter()
+        watch = warnings_are_wanted(errors)
         careful = version.shown.expected or strict and version.may_wait or not ways.KERNEL_WATCH.first(True)
-        found = version.compiled.run(arguments, careful=careful, watch=watch, strict=strict)
+        size = elements(given)
+        several = not careful and version.sharing.wanted(size, parallel)
+        undone = kernel.written if several else version.undone(strict=version.depends_on_filters and strict)
+        kept = version.saved.save(arguments, undone)
+        found = version.sharing.run(size, arguments, watch=watch, strict=strict) if several else None
+        if found is None:
+            if several:
+                put_back(arguments, kept)
+            several, start = False, time.perf_counter()
+            found = version.compiled.run(arguments, careful=careful, watch=watch, strict=strict)
         if found.state == "done":
             version.shown.expected = False
+        if found.state == "done" and not several:
             version.runs += 1
             seconds = time.perf_counter() - start
-            first = version.runs < 2  # which has compiled
-            if not first and not version.rival.is_open(given, seconds) and learn is not None and not careful:
-                learn(version, given, seconds, watch)
+            if version.runs > 1:  # the first has compiled
+                version.sharing.note(size, seconds)
+                if not version.rival.is_open(given, seconds) and learn is not None and not careful:
+                    learn(version, given, seconds, watch)
         elif not careful and found.state in ("warning", "unclear"):
             put_back(arguments, kept)
             ways.note(ways.KERNEL_WATCH.name, "careful")

@@ -54,7 +54,6 @@ _WHOLE: dict[str, tuple[Effect, ...]] = {
                     "flatten/not-yet"),),
     "dtype": (Effect("refused", "a kernel computes in the dtypes of its arrays: pass float32 arrays", ("float32",)),
               Effect("no effect", "a kernel computes in the dtypes of its arrays", ("input",))),
-    "parallel": (Effect("warns at the function", "a kernel runs on one core; its results are the same", (True,)),),
     "strict_fold": (Effect("refused at the function", "what is left of a kernel is not looked into"),),
     "whitelist": (Effect("refused", "a kernel keeps no calls"),),
     "results": (_RESULTS,),
@@ -79,6 +78,9 @@ def effects(option: str, form: Form, target: Target) -> tuple[Effect, ...]:
         return _lacking(option, target) or _LANES.get(option, (WORKS,))
     if target.kernels is None:
         return _no_kernels(target)
+    if option == "parallel" and not target.machine_code:
+        return (Effect("warns at the function", f"a kernel on the target {target.name!r} runs on one core; its results "
+                                                "are the same", (True,)),)
     return (_WHOLE if form == "kernel" else _GUFUNC).get(option) or _LANES.get(option, (WORKS,))
 
 

@@ -100,9 +100,14 @@ class Plans:
         if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
         given = {name: arguments.get(name, NOT_GIVEN) for name in parameters.names}
-        key = kernel_plans.key_of(version, given, options, watch)
+        limit = version.sharing.least(caller.kernels.parallel(options))
+        if limit and seconds >= limit:
+            return
+        key = kernel_plans.key_of(version, given, options, watch, limit)
+        if limit and (entry := self._entries.get(key)) is not None:  # which has given up arrays of this size
+            entry.miss()
         self._take(caller, key, version, options, twin, lambda entry: kernel_plans.recipe(
-            caller, version, given, twin.settings, entry, seconds, watch))
+            caller, version, given, twin.settings, entry, seconds, watch, limit))
 
     def _take(self, caller: Calls, key: tuple[Any, ...], built: object, options: Options, twin: Planned,
               recipe: Callable[[Entry], Recipe | None]) -> None:

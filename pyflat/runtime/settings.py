@@ -63,7 +63,8 @@ class Options:
                 reassociated
     fast_math   only False: math="fast" is what allows other last digits
     parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
-                and cores are free
+                and cores are free. A kernel stays on one thread, and says so, unless it is one loop whose iterations do
+                not meet; numba's prange asks as True does
     cache       keep compiled twins in memory; False flattens anew at each call
     strict_fold a twin in which something is computed whose value is known, or is one of its operands, is refused
                 (`flatten/fold-residual`): for tests that a reduction happens. Float32 and loops that stay loops are

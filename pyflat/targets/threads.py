@@ -1,4 +1,5 @@
-"""One run of an engine on several threads: pieces of the lanes, each of at least half a millisecond of work.
+"""One run on several threads: pieces of the lanes of an engine, or of the iterations of a kernel (`share`), each of at
+least half a millisecond of work.
 
 Engines leave the GIL while they compute. Pieces start at multiples of `GRAIN` lanes, which are multiples of the
 blocks and gangs of the engines, so that each lane is computed by the same operations in the same place of a block
@@ -12,8 +13,10 @@ Ctrl-C has ended in the calling thread must not keep the process.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Any, Protocol
@@ -38,6 +41,9 @@ WORTH_IT = 4e-3
 
 PIECES = 4
 """For each thread, so that one that is interrupted does not hold up the others."""
+
+FORCED_PIECES = 5
+"""Of iterations, there."""
 
 PATIENCE = 5.0
 """Seconds that an interrupted call waits for its other threads: loops look for signals within a second."""
@@ -85,14 +91,60 @@ def run(engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Arra
         start += GRAIN
         engine.pace = seconds / GRAIN
     left = seconds * (n - start) / GRAIN
-    if left < (2 * PIECE if parallel else WORTH_IT) or (parallel is None and not _cores_free()):
+    if not pays(left, parallel):
         work.do(start, n)
         return work.suspects
-    pieces = max(1, min(most * PIECES, int(left / PIECE)))
-    step = -(-(n - start) // (pieces * GRAIN)) * GRAIN
+    step = -(-(n - start) // (pieces(left) * GRAIN)) * GRAIN
     ways.THREADS.of("several")
     work.share([(at, min(at + step, n)) for at in range(start, n, step)], most)
     return work.suspects
+
+
+def share(part: Callable[[int, int], bool], n: int, seconds: float | None) -> float:
+    """Run `part(start, stop)` for pieces of n iterations until one says that the others need not run; `seconds`: how
+    long one thread takes. Gives that time."""
+    ways.THREADS.of("several")
+    several, threads = (FORCED_PIECES, 2) if ways.THREADS.forced else (pieces(seconds), limit())
+    count = max(1, min(several, n))
+    work = _Iterations(part)
+    work.share([(n * k // count, n * (k + 1) // count) for k in range(count)], threads)
+    return work.seconds
+
+
+def run_parts(part: Callable[[int, int], bool], n: int, pace: float | None, parallel: bool | None) -> float:
+    """Run `part(start, stop)` for n items, each of which has taken `pace` seconds before; how long one takes now."""
+    seconds = None if pace is None else n * pace
+    if wanted(seconds, parallel):
+        return share(part, n, seconds) / n
+    ways.THREADS.of("one")
+    before = time.perf_counter()
+    part(0, n)
+    return (time.perf_counter() - before) / n
+
+
+def wanted(seconds: float | None, parallel: bool | None) -> bool:
+    """Whether several threads run what takes so long on one; None: it is not known."""
+    if parallel is False or ways.THREADS.forced:
+        return parallel is not False and ways.THREADS.forced == "several"
+    if seconds is None:
+        return parallel is True and limit() > 1
+    return seconds >= least(parallel) and limit() > 1 and pays(seconds, parallel)
+
+
+def least(parallel: bool | None) -> float:
+    """Seconds of a call, on one thread, from which on it is worth several."""
+    return 2 * PIECE if parallel else WORTH_IT
+
+
+def pays(seconds: float, parallel: bool | None) -> bool:
+    """Whether a call that takes so long on one thread is for several."""
+    return seconds >= least(parallel) and (parallel is True or _cores_free())
+
+
+def pieces(seconds: float | None) -> int:
+    """Into how many that much work is cut; None: it is not known how much."""
+    most = limit() * PIECES
+    return most if seconds is None else max(1, min(most, int(seconds / PIECE)))
 
 
 def limit() -> int:
@@ -113,39 +165,50 @@ def _cores() -> int:
 
 
 def _cores_free() -> bool:
-    """Whether the machine had more than one idle core in the last minute."""
-    if not hasattr(os, "getloadavg"):
-        return True
-    return (os.cpu_count() or 1) - os.getloadavg()[0] >= 1.0
+    """Whether this thread may take another core: it is none of a pool's, which has others for the other cores, and at
+    this moment there is a core on which nothing runs. (The load of the last minute is that of our own threads.)"""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is not None and processes.parent_process() is not None:
+        return False
+    return _running() < (os.cpu_count() or 1)
 
 
-class _Work:
-    """The lanes of one call, and what is known of them so far."""
+def _running() -> int:
+    """The threads that run now on this machine, with this one; 0 where that is not known."""
+    try:
+        with open("/proc/loadavg", encoding="ascii") as file:
+            return int(file.read().split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        return 0
 
-    def __init__(self, engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Array]):
-        self.engine, self.lanes, self.n, self.results = engine, lanes, n, results
-        self.suspects: Array | None = None
+
+class _Shared(ABC):
+    """The work of one call, in pieces."""
+
+    def __init__(self) -> None:
         self.errors: dict[int, BaseException] = {}
         self._lock = threading.Lock()
         self._todo: list[tuple[int, int]] = []
-        self._unfinished = 0
+        self._unfinished = self._helping = 0
         self.given_up = False
         self._done = threading.Condition(self._lock)
 
+    @abstractmethod
     def do(self, start: int, stop: int) -> None:
-        inputs = [lane if isinstance(lane, np.generic) else lane[start:stop] for lane in self.lanes]
-        found = self.engine.into(inputs, stop - start, [result[start:stop] for result in self.results])
-        if found is None:
-            return
-        with self._lock:
-            if self.suspects is None:
-                self.suspects = np.zeros(self.n, np.bool_)
-        self.suspects[start:stop] = found
+        """One piece."""
 
-    def timed(self, start: int, stop: int) -> float:
-        before = time.perf_counter()
-        self.do(start, stop)
-        return time.perf_counter() - before
+    @abstractmethod
+    def wait_for_others(self) -> None:
+        """Wait until the other threads have left their pieces of a call that is given up."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait for them, so long at most."""
+        deadline = time.monotonic() + seconds
+        with self._done:
+            while self._helping and time.monotonic() < deadline:
+                self._done.wait(0.05)
 
     def share(self, pieces: list[tuple[int, int]], threads: int) -> None:
         """Run all pieces. Raises what a piece raised; the earliest one's, where several did."""
@@ -168,24 +231,23 @@ class _Work:
         if self.errors:
             raise self.errors[min(self.errors)]
 
-    def _give_up(self) -> None:
-        """Wait, not for long, for the other threads to leave their pieces."""
+    def drop(self) -> None:
+        """Run no piece that has not begun."""
         with self._done:
-            self.given_up = True
             self._unfinished -= len(self._todo)
             self._todo.clear()
-        self.engine.stop(True)
-        try:
-            deadline = time.monotonic() + PATIENCE
-            with self._done:
-                while self._unfinished > 0 and time.monotonic() < deadline:
-                    self._done.wait(0.05)
-        finally:
-            self.engine.stop(False)
+            self._done.notify()
+
+    def _give_up(self) -> None:
+        self.given_up = True
+        self.drop()
+        self.wait_for_others()
 
     def _help(self) -> None:
         """What another thread does."""
         _helping.work = self
+        with self._lock:
+            self._helping += 1
         try:
             while (piece := self._next()) is not None:
                 try:
@@ -195,6 +257,9 @@ class _Work:
                 self._finish()
         finally:
             _helping.work = None
+            with self._done:
+                self._helping -= 1
+                self._done.notify()
 
     def _next(self) -> tuple[int, int] | None:
         with self._lock:
@@ -206,6 +271,56 @@ class _Work:
             self._done.notify()
 
 
+class _Work(_Shared):
+    """The lanes of one call, and what is known of them so far."""
+
+    def __init__(self, engine: Splittable, lanes: Sequence[Operand], n: int, results: list[Array]):
+        super().__init__()
+        self.engine, self.lanes, self.n, self.results = engine, lanes, n, results
+        self.suspects: Array | None = None
+
+    def do(self, start: int, stop: int) -> None:
+        inputs = [lane if isinstance(lane, np.generic) else lane[start:stop] for lane in self.lanes]
+        found = self.engine.into(inputs, stop - start, [result[start:stop] for result in self.results])
+        if found is None:
+            return
+        with self._lock:
+            if self.suspects is None:
+                self.suspects = np.zeros(self.n, np.bool_)
+        self.suspects[start:stop] = found
+
+    def timed(self, start: int, stop: int) -> float:
+        before = time.perf_counter()
+        self.do(start, stop)
+        return time.perf_counter() - before
+
+    def wait_for_others(self) -> None:
+        self.engine.stop(True)
+        try:
+            self.wait(PATIENCE)
+        finally:
+            self.engine.stop(False)
+
+
+class _Iterations(_Shared):
+    """The iterations of one call, and how long they have taken on all threads. Nothing ends a piece that has begun."""
+
+    def __init__(self, part: Callable[[int, int], bool]):
+        super().__init__()
+        self.part, self.seconds = part, 0.0
+
+    def do(self, start: int, stop: int) -> None:
+        before = time.perf_counter()
+        goes_on = self.part(start, stop)
+        with self._lock:
+            self.seconds += time.perf_counter() - before
+        if not goes_on:
+            self.drop()
+
+    def wait_for_others(self) -> None:
+        self.wait(float("inf"))
+
+
 class GivenUp(Exception):
     """The call that a piece belongs to has ended already."""
 
@@ -215,7 +330,7 @@ _helping = threading.local()
 
 def raise_if_given_up() -> None:
     """Raises GivenUp in a thread of this module whose call has been given up."""
-    work: _Work | None = getattr(_helping, "work", None)
+    work: _Shared | None = getattr(_helping, "work", None)
     if work is not None and work.given_up:
         raise GivenUp
 

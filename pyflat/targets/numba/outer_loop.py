@@ -19,6 +19,7 @@ import numpy as np
 
 from pyflat.functions import libm
 from pyflat.ir.kernel_results import NumberResult, RecordResult
+from pyflat.targets import threads
 from pyflat.targets.numba.jit import compile_ir, processor
 from pyflat.targets.numba.kernels.boxes import ArgumentSlot
 from pyflat.targets.numba.kernels.engine import NumbaKernel
@@ -62,6 +63,7 @@ class OuterLoop:
         lines += ["  %next = add i64 %k, 1", "  %more = icmp slt i64 %next, %n",
                   "  br i1 %more, label %each, label %done", "done:", "  ret i64 0", "stop:", "  ret i64 1", "}"]
         self._kept = code
+        self._pace: float | None = None
         symbols = {"kernel": code.machine.address}
         self._machine = compile_ir("\n".join(lines) + "\n", "drive", symbols, processor())
         self._drive = _PROTOTYPE(self._machine.address)
@@ -71,20 +73,27 @@ class OuterLoop:
         """Whether the kernel makes no arrays, which is Python's work."""
         return isinstance(engine, NumbaKernel) and not engine.version(False).sites
 
-    def run(self, first: Mapping[str, Any], places: Sequence[int], steps: Sequence[int], n: int, *, watch: bool
-            ) -> Iterator[tuple[int, int]]:
+    def run(self, first: Mapping[str, Any], places: Sequence[int], steps: Sequence[int], n: int, *, watch: bool,
+            parallel: bool | None) -> list[tuple[int, int]]:
         """Call the kernel n times; gives the parts, from and to, in which something was met."""
         block = np.array([_slot_value(slot, first[slot.name]) for slot in self.slots] or [0], np.int64)
-        results = np.zeros(max(self.kinds, 1), np.int64)
-        apart = np.array(steps, np.int64)
+        apart, met = np.array(steps, np.int64), list[tuple[int, int]]()
         clear, test = (_FLAGS(libm.library_symbol(name)) for name in ("feclearexcept", "fetestexcept"))
-        for start in range(0, n, PART):
-            count = min(PART, n - start)
-            here = np.array(places, np.int64) + start * apart
-            clear(libm.WATCHED)
-            met = self._drive(block.ctypes.data, results.ctypes.data, here.ctypes.data, apart.ctypes.data, count)
-            if met or watch and test(libm.WATCHED):
-                yield start, start + count
+
+        def run(begin: int, end: int) -> bool:
+            own, results = block.copy(), np.zeros(max(self.kinds, 1), np.int64)
+            for start in range(begin, end, PART):
+                stop = min(start + PART, end)
+                here = np.array(places, np.int64) + start * apart
+                clear(libm.WATCHED)
+                failed = self._drive(own.ctypes.data, results.ctypes.data, here.ctypes.data, apart.ctypes.data,
+                                     stop - start)
+                if failed or watch and test(libm.WATCHED):
+                    met.append((start, stop))
+            return True
+
+        self._pace = threads.run_parts(run, n, self._pace, False if self._kept.calls else parallel)
+        return sorted(met)
 
 
 def _slot_value(slot: ArgumentSlot, value: Any) -> int:

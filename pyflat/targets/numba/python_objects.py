@@ -46,7 +46,7 @@ _FUNCTIONS: dict[str, tuple[ir.Type, list[ir.Type]]] = {
     "PyObject_Vectorcall": (POINTER, [POINTER, POINTER, I64, POINTER]),
     "PyFloat_AsDouble": (F64, [POINTER]), "PyLong_AsLongLong": (I64, [POINTER]), "PyObject_IsTrue": (I32, [POINTER]),
     "feclearexcept": (I32, [I32]), "fetestexcept": (I32, [I32]), "malloc": (POINTER, [I64]), "free": (VOID, [POINTER]),
-    "memcpy": (POINTER, [POINTER, POINTER, I64])}
+    "memcpy": (POINTER, [POINTER, POINTER, I64]), "clock_gettime": (I32, [I32, POINTER])}
 _FASTCALL = 0x80
 _VERSION = 0
 _OF_NUMPY = {"PyArray_Empty": 184, "PyArray_NewFromDescr": 94}

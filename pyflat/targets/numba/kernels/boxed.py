@@ -11,6 +11,7 @@ twenty microseconds of Python. The table is the object that the function is boun
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -50,8 +51,9 @@ from pyflat.targets.numba.python_objects import (
 ENTRY = "pyflat_call_kernel"
 MOST_SAVED = 32 << 20
 """Bytes of written arrays that are saved here: more is for `runtime.saved_arrays`."""
+CLOCK = getattr(time, "CLOCK_MONOTONIC", 0)
 KINDS = {FLOAT: 0, INT: 1, BOOL: 2}
-KERNEL, ARGUMENTS, SLOTS, RESULTS, NUMBERS, WATCH, RELEASE, HEAD = range(COMMON, COMMON + 8)
+KERNEL, ARGUMENTS, SLOTS, RESULTS, NUMBERS, WATCH, RELEASE, LIMIT, MOST, HEAD = range(COMMON, COMMON + 10)
 """Words at the head of the table."""
 AXES, LOOKED_AT, NEEDED, BYTES, SAVED, GAPS, ROWS, WIDTH = range(OBJECT + 1, OBJECT + 9)
 """Words for each array, behind what it is and its dtype: how many axes it has, the flags that are looked at and those
@@ -83,19 +85,21 @@ class BoxedArgument:
 
 
 def boxed(machine: int, arguments: Sequence[BoxedArgument], slots: int, numbers: Sequence[Kind], unused: int, *,
-          watch: int, release: bool, kept: object) -> Callable[..., Any] | None:
+          watch: int, release: bool, limit: float, kept: object) -> Callable[..., Any] | None:
     """The kernel at an address as a function of its arguments, which gives the numbers of the result, alone or as a
     tuple. None in a Python that is laid out differently.
 
     unused   words that the kernel writes behind its results
     watch    the bits of what the kernel gives that are for the long way, 0: none; then, flags of the processor are, too
     release  the kernel takes long, whatever the arrays are
+    limit    seconds after which arrays of that size, and larger ones, are others: for several threads; 0: there is none
     kept     what must live as long as the kernel
     """
     if not supported():
         return None
     head = {KERNEL: machine, ARGUMENTS: len(arguments), SLOTS: slots, RESULTS: len(numbers) + unused,
-            NUMBERS: len(numbers), WATCH: watch, RELEASE: int(release)}
+            NUMBERS: len(numbers), WATCH: watch, RELEASE: int(release),
+            LIMIT: int(limit * 1e9) if libm.library_symbol("clock_gettime") else 0, MOST: 2**63 - 1}
     words = [word for argument in arguments for word in argument.words()]
     return bound(_function(), head, [*words, *[KINDS[kind] for kind in numbers]],
                  (kept, [argument.object_ for argument in arguments]))
@@ -126,6 +130,7 @@ class _Writer(ObjectWriter):
         with counted(b, self.arguments, rolled=True) as k:
             self._argument(k)
         self._need(b.icmp_signed("<=", self._load(self.saved), i64(MOST_SAVED)))
+        self._need(b.icmp_signed("<=", self._load(self.all_bytes), self._word(MOST)))
         copies = self._copies()
         good, bad = (self.function.append_basic_block(name) for name in ("good", "bad"))
         b.cbranch(self._run(), good, bad)
@@ -289,10 +294,26 @@ class _Writer(ObjectWriter):
         kernel.type = ir.PointerType(ir.FunctionType(I64, [I64, POINTER, POINTER]))
         long = b.or_(self._is_set(self._word(RELEASE)),
                      b.icmp_unsigned(">=", self._load(self.all_bytes), i64(WORTH_RELEASING)))
-        status, raised = self._without_gil(long, lambda: self._watched(kernel))
+        timed = b.and_(long, self._is_set(self._word(LIMIT)))
+        status, raised = self._without_gil(long, lambda: self._timed(timed, lambda: self._watched(kernel)))
         warned = b.or_(b.and_(status, self._word(WATCH)), b.zext(raised, I64))
         watched = b.select(self._is_set(self._word(WATCH)), warned, i64(0))
         return self._equal(b.or_(b.and_(status, i64(FAULTED)), watched), i64(0))
+
+    def _timed(self, timed: Any, run: Callable[[], Any]) -> Any:
+        """What `run` writes; arrays with which it takes too long are the last ones."""
+        b, start, end = self.b, *(stack(self.b, ir.ArrayType(I64, 2)) for _ in range(2))
+        with b.if_then(timed):
+            self._call("clock_gettime", ir.Constant(I32, CLOCK), start)
+        done = run()
+        with b.if_then(timed):
+            self._call("clock_gettime", ir.Constant(I32, CLOCK), end)
+            seconds, rest = (b.sub(*(self._load(self._behind(at, i64(word))) for at in (end, start)))
+                             for word in range(2))
+            taken = b.add(b.mul(seconds, i64(1_000_000_000)), rest)
+            with b.if_then(b.icmp_signed(">=", taken, self._word(LIMIT))):
+                b.store(b.sub(self._load(self.all_bytes), i64(1)), self._behind(self.table, i64(MOST)))
+        return done
 
     def _watched(self, kernel: Any) -> tuple[Any, Any]:
         """What the kernel says, and the flags of arithmetic that it has raised."""

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
+from pyflat.analysis.shared_loops import FIRST, LAST, shared_kernel
 from pyflat.frontend.callables import NOT_GIVEN
 from pyflat.functions import libm
 from pyflat.functions.locks import translating
@@ -135,39 +136,60 @@ class NumbaKernel:
             self._written[careful] = KernelCode(self.kernel, self.layouts, self.returned, careful=careful)
         return self._written[careful]
 
+    @cached_property
+    def shared(self) -> NumbaKernel | str:
+        """The kernel for some of the iterations, which threads share, or why there is none."""
+        if OVERLAPPING in self.layouts.values():
+            return "an argument overlaps itself"
+        with translating:
+            found = shared_kernel(self.kernel)
+        if isinstance(found, str):
+            return found
+        return NumbaKernel(found, {**self.layouts, **dict.fromkeys(found.no_arrays(), CONTIGUOUS)})
+
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
         """`careful` and so on: see `runtime.kernels.RunnableKernel`."""
         code = self.version(careful)
-        block = self._block(arguments)
-        first = len(self.kinds) + len(self.returned)
-        results = np.zeros(first + code.kept + code.met + 1, np.int64)
-        watched, (clear, test) = _watched(), _flags()
+        block, results = self._block(arguments), self._room(code)
         with _under_way(code.sites, watch, code.calls) as met:
-            clear(libm.WATCHED)
-            status = code.call(int(strict), block.ctypes.data, results.ctypes.data)
-            raised = test(libm.WATCHED)
-        if status & FAULTED:
-            for body in code.bodies:
-                body.raise_interrupt()
-            return Outcome("unclear" if status & WAITED else "fault")
-        if watch and raised and not careful:
-            return Outcome("warning")
+            state = _ran(code, block, results, _watched(), careful=careful, watch=watch, strict=strict)
+        first = len(self.kinds) + len(self.returned)
+        if state in ("fault", "unclear") or state == "warning" and not careful:
+            return Outcome(state)
         addresses = results[len(self.kinds):first].tolist()
         made = {name: met.made.get(address) for name, address in zip(self.returned, addresses, strict=True)}
         warnings = frozenset(np.flatnonzero(results[first + code.kept:]).tolist())
-        return Outcome("warning" if watch and status & watched else "done", self._numbers(results), made, warnings)
+        return Outcome(state, self._numbers(results), made, warnings)
 
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
-               ) -> Callable[..., Any] | None:
+    def part(self, arguments: Mapping[str, Any], *, watch: bool, strict: bool) -> Callable[[int, int], str]:
+        """Of a `shared` kernel: the state after iterations from one to another. Threads may call it at once, in other
+        error states than the caller's."""
+        code, block, watched = self.version(False), self._block({**arguments, FIRST: 0, LAST: 0}), _watched()
+
+        def run(first: int, last: int) -> str:
+            own = block.copy()
+            own[-2:] = first, last
+            return _ran(code, own, self._room(code), watched, careful=False, watch=watch, strict=strict)
+
+        run.__dict__["kept"] = arguments
+        return run
+
+    def _room(self, code: _Code) -> Any:
+        return np.zeros(len(self.kinds) + len(self.returned) + code.kept + code.met + 1, np.int64)
+
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
+               limit: float = 0.0) -> Callable[..., Any] | None:
         """A function of arguments like these that runs the kernel at once: it gives the numbers of the result, alone or
         as a tuple, and the arrays made; NotImplemented where the arguments are of other types; Ellipsis for what the
-        original is to say. None where there is none. `saved`: arrays to put back then; `release`: it takes long."""
+        original is to say. None where there is none. `saved`: arrays to put back then; `release`: it takes long;
+        `limit`: seconds after which it takes no arrays of that size any more, 0: there is none."""
         arguments = [self._given(name, value, name in saved) for name, value in given.items()]
         if None in arguments:
             return None
         code, watched = self.version(False), _watched() if watch else 0
         call = boxed(code.machine.address, [each for each in arguments if each is not None], len(self.slots),
-                     [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watched, release=release, kept=code)
+                     [*self.kinds, *[INT] * len(self.returned)], code.kept, watch=watched, release=release, limit=limit,
+                     kept=code)
         if call is None or not self._sites:
             return call
         return _Making(call, code, self.returned, watch)
@@ -220,6 +242,19 @@ class NumbaKernel:
 
     def inspect_asm(self) -> str:
         return "\n".join(code.machine.assembly() for code in self._versions.values())
+
+
+def _ran(code: _Code, block: Any, results: Any, watched: int, *, careful: bool, watch: bool, strict: bool) -> str:
+    """Run it; how it has ended (`Outcome`)."""
+    clear, test = _flags()
+    clear(libm.WATCHED)
+    status = code.call(int(strict), block.ctypes.data, results.ctypes.data)
+    raised = test(libm.WATCHED)
+    if status & FAULTED:
+        for body in code.bodies:
+            body.raise_interrupt()
+        return "unclear" if status & WAITED else "fault"
+    return "warning" if watch and (raised and not careful or status & watched) else "done"
 
 
 def _watched() -> int:

@@ -369,7 +369,11 @@ class KernelOperations:
         if op in self.proven or op in self.here:
             return position
         b, wrapped = self.builder, position
-        if op not in self.kernel.indices.from_start:
+        if op in self.kernel.forwards:
+            go = self.function.append_basic_block("forwards")
+            b.cbranch(position.compare("<", 0).value, self.waited, go)
+            b.position_at_end(go)
+        elif op not in self.kernel.indices.from_start:
             wrapped = self.e.select(position.compare("<", 0), position + size, position)
         inside = b.icmp_unsigned("<", wrapped.value, size.value)
         go = self.function.append_basic_block("inside")

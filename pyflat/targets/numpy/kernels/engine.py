@@ -50,8 +50,10 @@ class NumpyKernel:
                 self._versions[lanes_too] = names[writer.function_name], text
             return self._versions[lanes_too]
 
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool
-               ) -> Callable[..., Any] | None:
+    shared = "the target runs kernels on one core"
+
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
+               limit: float = 0.0) -> Callable[..., Any] | None:
         """A function of arguments like these, as that of the numba target."""
         return calls.direct(self.kernel, self.version(True)[0], given, saved, errors=_errors(watch=watch),
                             met=(array_lanes.Wraps, array_lanes.Warned, *_FAULTS),
