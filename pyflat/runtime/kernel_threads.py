@@ -18,6 +18,8 @@ from pyflat.targets import threads
 if TYPE_CHECKING:
     from pyflat.runtime.kernels import RunnableKernel
 
+COPIED = 10e9
+"""Bytes that are saved in a second: where two threads gain no more than that takes, one is as fast."""
 MOST_KNOWN = 64
 """Sizes of arguments of which a kernel knows how long they take."""
 
@@ -32,9 +34,10 @@ class Sharing:
         self._met = ""
         """What a call has met that is for one thread."""
 
-    def wanted(self, size: int, parallel: bool | None) -> bool:
-        """Whether threads share a call with arrays of so many elements."""
-        if not threads.wanted(self._known(size), parallel):
+    def wanted(self, size: int, saved: int, parallel: bool | None) -> bool:
+        """Whether threads share a call with arrays of so many elements, of which so many bytes are saved."""
+        seconds = self._known(size)
+        if not threads.wanted(None if seconds is None else seconds - 2 * saved / COPIED, parallel):
             return False
         why = self.one_thread()
         if why and parallel:

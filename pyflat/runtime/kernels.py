@@ -414,7 +414,8 @@ class Kernels:
         watch = warnings_are_wanted(errors)
         careful = version.shown.expected or strict and version.may_wait or not ways.KERNEL_WATCH.first(True)
         size = elements(given)
-        several = not careful and version.sharing.wanted(size, parallel)
+        several = not careful and version.sharing.wanted(
+            size, sum(given[name].nbytes for name in kernel.written), parallel)
         undone = kernel.written if several else version.undone(strict=version.depends_on_filters and strict)
         kept = version.saved.save(arguments, undone)
         found = version.sharing.run(size, arguments, watch=watch, strict=strict) if several else None
