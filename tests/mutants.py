@@ -941,7 +941,6 @@ MUTANTS: tuple[Mutant, ...] = (
          ("a load behind a store is what was there before", "_Outline.standing_for",
           "self._held(op.args[0]).get(element, self.first[element])", "self.first[element]"),
          ("what an iteration that goes on early has stored is lost", "_Outline._stored", "now.get(of, of)", "of"),
-         ("a warning of what is not read is lost", "outlined", "op not in computed", "False"),
          ("lanes divide that do not come to it", "_Outline.standing_for", "self.under", "False"),
          ("a lane that may never end is waited for", "outlined", "faults and endless", "False"),
          tests="targets/numba/kernels/test_outlined.py", numba=True),

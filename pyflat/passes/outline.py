@@ -82,9 +82,6 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
                  for item in walk(list(body)))
     if leaves or not memories.stored or not memories.are_told_apart():
         return None
-    computed = memories.computed(body)
-    if any(may_warn(op.opcode, op.kind) and op not in computed for op in ops):  # which would not be computed at all
-        return None
     made = _Outline(memories, loop, watch=watch).outline(name, body)
     try:
         flat = pipelines.flatten_ir(made.function)
@@ -93,10 +90,10 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
     faults = any(op.opcode == "fault" for op in all_ops(flat.body))
     endless = any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
     function = pipelines.run(flat, pipelines.engine())
-    left = {(op.opcode, op.origin) for op in all_ops(function.body)}
+    left = {op.origin for op in all_ops(function.body) if may_warn(op.opcode, op.kind)}
     if any(op.opcode == "index" for op in all_ops(function.body)) or not left.issuperset(
-            (op.opcode, op.origin) for op in ops if may_warn(op.opcode, op.kind)
-            and not all(isinstance(arg, Const) for arg in op.args)):  # folding left one out
+            op.origin for op in ops if may_warn(op.opcode, op.kind)
+            and not all(isinstance(arg, Const) for arg in op.args)):  # one is left out that may warn
         return None
     return _without_unused(Outlined(function, made.loads, made.given, made.stores, faults and endless))
 
@@ -161,18 +158,6 @@ class _Memories:
     def _pairs(self, values: Sequence[Value], results: Sequence[Value]) -> None:
         for value, result in zip(values, results, strict=True):
             self._came.setdefault(result, []).append(value)
-
-    def computed(self, body: Sequence[Item]) -> set[Value]:
-        """All that what is stored or decided is made of."""
-        waiting = [op.args[-1] for op in all_ops(list(body)) if op.opcode in ("store", "fault")]
-        waiting += [item.cond for item in walk(list(body)) if isinstance(item, If)]
-        found: set[Value] = set()
-        while waiting:
-            value = waiting.pop()
-            if value not in found:
-                found.add(value)
-                waiting += value.args if isinstance(value, Op) else self._came.get(value, [])
-        return found
 
     def are_told_apart(self) -> bool:
         """Two elements of a memory that is stored to are never the same one."""

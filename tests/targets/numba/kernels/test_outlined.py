@@ -58,8 +58,9 @@ def two_axes(a, out):
 def last_of_two(a, out):
     for i in range(len(a)):
         out[i] = math.cos(a[i])
-        if out[i] < 0.0:
-            out[i] = math.log(-out[i]) + out[i]
+        if a[i] < 0.0:
+            out[i] = math.exp(out[i])
+        out[i] = math.log(abs(out[i]) + 1.0) + out[i]
 
 
 def skipping(a, out, mask):
@@ -137,14 +138,14 @@ def endless(a, b, out):
         y = math.sqrt(a[i])
         x = b[i]
         while x > 0.0:
-            x = x * 1.0
+            x = 3.0 - x
         out[i] = x + y
 
 
 def test_a_lane_that_the_original_never_comes_to_ends():
     a, b, out = np.full(40, 4.0), np.zeros(40), np.full(40, 7.0)
     a[3], b[3:] = -1.0, 1.0
-    with ways.forced(kernel_bodies="flat"), pytest.raises(ValueError, match="math domain error"):
+    with ways.forced(kernel_bodies="flat"), np.errstate(all="ignore"), pytest.raises(ValueError, match="math domain"):
         pyflat.twin(endless, target="numba")(a, b, out)
     assert out.tolist() == [2.0] * 3 + [7.0] * 37
 
