@@ -82,7 +82,7 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
                  for item in walk(list(body)))
     if leaves or not memories.stored or not memories.are_told_apart():
         return None
-    made = _Outline(memories, loop, watch=watch).outline(name, body)
+    made = _BodyCopier(memories, loop, watch=watch).outline(name, body)
     try:
         flat = pipelines.flatten_ir(made.function)
     except FlattenError:
@@ -178,7 +178,7 @@ def _differ(a: Element, b: Element) -> bool:
         for x, y in zip(a[1], b[1], strict=True))
 
 
-class _Outline(Copier):
+class _BodyCopier(Copier):
     """Copies the body with a variable for each element of a memory that is stored to, in the place of the memory."""
 
     def __init__(self, memories: _Memories, loop: Loop, *, watch: bool):

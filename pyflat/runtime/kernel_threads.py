@@ -7,21 +7,39 @@ warning that Python would show, the written arrays are put back and the call goe
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflat.functions import ways
 from pyflat.ir.kernel_results import Outcome
 from pyflat.targets import threads
 
 if TYPE_CHECKING:
-    from pyflat.runtime.kernels import RunnableKernel
+    from pyflat.ir.nodes import Loop, Op
 
 COPIED = 10e9
 """Bytes that are saved in a second: where two threads gain no more than that takes, one is as fast."""
 MOST_KNOWN = 64
 """Sizes of arguments of which a kernel knows how long they take."""
+
+
+class RunnableKernel(Protocol):
+    """A kernel as a target has compiled it. `ends`: the operations whose faults end a run at once; None where stores
+    come in another order than in the original; `in_steps`: a loop that Python runs, and of how many loops the
+    iterations run at once; `shared`: the kernel for some of the iterations, or why there is none. Without `careful` a
+    warning is a guess, and without `watch` there are none; `strict`: one may end the original."""
+
+    @property
+    def ends(self) -> Container[Op] | None: ...
+    in_steps: tuple[Loop | None, int]
+
+    @property
+    def shared(self) -> RunnableKernel | str: ...
+    def version(self, _: bool, /) -> Any: ...
+    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool) -> Outcome: ...
+    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
+               limit: float = 0.0) -> Callable[..., Any] | None: ...
 
 
 class Sharing:

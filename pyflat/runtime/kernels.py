@@ -15,12 +15,12 @@ import re
 import time
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from pyflat.frontend.roles import WORDS
 from pyflat.functions import ways
 from pyflat.functions.locks import flattening
 from pyflat.functions.originals import keep_own
-from pyflat.ir.kernel_results import Outcome, made
+from pyflat.ir.kernel_results import made
 from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime import option_effects
@@ -38,7 +38,7 @@ from pyflat.runtime.arguments import SCALARS
 from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.kernel_rivals import Rival, elements
-from pyflat.runtime.kernel_threads import Sharing, asks_for_threads
+from pyflat.runtime.kernel_threads import RunnableKernel, Sharing, asks_for_threads
 from pyflat.runtime.saved_arrays import SavedArrays, in_c_order, in_order, put_back
 from pyflat.runtime.shown_warnings import ShownWarnings, warnings_are_wanted, warnings_may_raise
 from pyflat.targets import target as targets
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from pyflat.analysis.kernels import Argument
     from pyflat.frontend.callables import Callee, Parameters
     from pyflat.frontend.kernels import SourceKernel
-    from pyflat.ir.nodes import Loop, Op
     from pyflat.runtime.settings import Options, Settings
 
 log = logging.getLogger("pyflat")
@@ -74,24 +73,6 @@ class Roles(dict[str, str]):
         width = max(map(len, self), default=0)
         return "\n".join(f"{name:{width}}  {role}" + (f": {self.reasons[name]}" if name in self.reasons else "")
                          for name, role in self.items())
-
-
-class RunnableKernel(Protocol):
-    """A kernel as a target has compiled it. `ends`: the operations whose faults end a run at once; None where stores
-    come in another order than in the original; `in_steps`: a loop that Python runs, and of how many loops the
-    iterations run at once; `shared`: the kernel for some of the iterations, or why there is none. Without `careful` a
-    warning is a guess, and without `watch` there are none; `strict`: one may end the original."""
-
-    @property
-    def ends(self) -> Container[Op] | None: ...
-    in_steps: tuple[Loop | None, int]
-
-    @property
-    def shared(self) -> RunnableKernel | str: ...
-    def version(self, _: bool, /) -> Any: ...
-    def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool) -> Outcome: ...
-    def direct(self, given: Mapping[str, Any], saved: Collection[str], *, watch: bool, release: bool,
-               limit: float = 0.0) -> Callable[..., Any] | None: ...
 
 
 @dataclass(eq=False)

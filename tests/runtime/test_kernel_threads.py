@@ -188,7 +188,7 @@ def with_index(at, value):
     (backwards, (np.where(np.arange(60) == 31, 1e3, 0.0), np.zeros(60))), (backwards, (A.ravel(), np.zeros(3))),
     (new_arrays, (np.zeros((1, 4)),)), (new_arrays, (np.zeros((0, 4)),)), (new_arrays, (np.full((9, 2), np.inf),)),
     (waves, (np.zeros(0), np.zeros(0))), (waves, (np.ones(1), np.zeros(1))), (shifted, (np.zeros(10), 50)),
-    (shifted, (np.ones(10), -3)), (waves, (np.zeros(9), np.zeros(5)))], ids=str)
+    (shifted, (np.ones(10), -3)), (waves, (np.zeros(9), np.zeros(5)))], ids=lambda each: getattr(each, "__name__", ""))
 def test_exceptions_warnings_and_partial_writes_are_those_of_one_thread(shares, function, arguments):
     wanted = ran(function, arguments)
     twin = pyflat.twin(function, target="numba", parallel=True)

@@ -372,7 +372,8 @@ class KernelCode(KernelOperations):
     def _loop_once(self, loop: Loop, after: LabelTarget) -> None:
         flat, plan, split = self.outlined.get(loop), self.lanes.get(loop), self.splits.get(loop)
         if flat is not None and flat.indices <= self.proven:
-            write_outlined(self, flat, after)
+            write_outlined(self, flat)
+            self.leave(loop, after)
         elif plan is not None and plan.indices <= self.proven:
             write_lanes(self, plan, after.block)
         elif split is not None and split.plan.indices <= self.proven:

@@ -148,7 +148,7 @@ class NumbaKernel:
         return NumbaKernel(found, {**self.layouts, **dict.fromkeys(found.no_arrays(), CONTIGUOUS)})
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
-        """`careful` and so on: see `runtime.kernels.RunnableKernel`."""
+        """`careful` and so on: see `runtime.kernel_threads.RunnableKernel`."""
         code = self.version(careful)
         block, results = self._block(arguments), self._room(code)
         with _under_way(code.sites, watch, code.calls) as met:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from llvmlite import ir
 
@@ -31,11 +31,9 @@ from pyflat.targets.numba.compiled_kernel import InnerLoop, KernelBody
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
+from pyflat.targets.numba.kernels.operations import KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ROWS
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64, stack
-
-if TYPE_CHECKING:
-    from pyflat.targets.numba.kernels.emit import KernelCode, LabelTarget
 
 AT_ONCE = 1024
 """Iterations of a block that is copied: with what it is copied from, it stays in the second-level cache."""
@@ -115,13 +113,13 @@ def _is_ahead(access: Op, body: list[Item]) -> bool:
     return all(map(known, places(access)))
 
 
-def write_outlined(code: KernelCode, plan: OutlinedLoop, after: LabelTarget) -> None:
-    """The loop of a plan, at the place of the code's builder; it goes on at `after`."""
-    _Writer(code, plan).write(after)
+def write_outlined(code: KernelOperations, plan: OutlinedLoop) -> None:
+    """The iterations of a plan's loop, at the place of the code's builder; the counter has its last value then."""
+    _BodyWriter(code, plan).write()
 
 
-class _Writer:
-    def __init__(self, code: KernelCode, plan: OutlinedLoop):
+class _BodyWriter:
+    def __init__(self, code: KernelOperations, plan: OutlinedLoop):
         self.code, self.plan, self.b = code, plan, code.builder
         self.iv = plan.counted.iv
         memories = code.apart.memories
@@ -142,7 +140,7 @@ class _Writer:
             form is not None and form[0].get(self.iv) == 1) and all(
             each is not None and self.iv not in each[0] for each in forms)
 
-    def write(self, after: LabelTarget) -> None:
+    def write(self) -> None:
         b, code, plan = self.b, self.code, self.plan
         loop = plan.loop
         first = code.lane(loop.inits[loop.params.index(self.iv)]).value
@@ -165,7 +163,6 @@ class _Writer:
                 self._block(start, count, buffers, scalars, counters)
         last = b.select(b.icmp_signed(">", upper, first), upper, first)
         code.values[self.iv] = Lane(code.e, INT, last)
-        code.leave(loop, after)
 
     def _block(self, start: Any, count: Any, buffers: list[Any], scalars: Mapping[Value, Any], counters: Any) -> None:
         b, code, body = self.b, self.code, self.plan.body
