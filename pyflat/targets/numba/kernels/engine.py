@@ -127,9 +127,10 @@ class NumbaKernel:
             return self._versions[careful]
 
     @cached_property
-    def ends(self) -> set[Op]:
+    def ends(self) -> set[Op] | None:
         with translating:
-            return self._code(False).ends
+            code = self._code(False)
+            return None if any(plan.raises for plan in code.outlined.values()) else code.ends
 
     def _code(self, careful: bool) -> KernelCode:
         if careful not in self._written:

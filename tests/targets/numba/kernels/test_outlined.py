@@ -163,6 +163,24 @@ def test_a_fault_leaves_what_the_original_leaves():
     assert np.array_equal(out, wanted)
 
 
+def test_an_exception_of_the_body_leaves_what_the_original_leaves():
+    def checked(a, out):
+        for i in range(len(a)):
+            if a[i] < 0.0:
+                raise ValueError(f"negative at {i}")
+            out[i] = math.exp(a[i])
+            a[i] = 0.5
+
+    left = []
+    for function in (checked, pyflat.twin(checked, target="numba")):
+        a, out = np.full(2_000, 3.0), np.zeros(2_000)
+        a[1_500] = -1.0
+        with pytest.raises(ValueError, match="negative at 1500"):
+            function(a, out)
+        left.append((a.tolist(), out.tolist()))
+    assert left[0] == left[1]
+
+
 def unread(a, out):
     for i in range(len(a)):
         a[i] + a[i]
