@@ -83,8 +83,9 @@ class PlanText(Conditions, ABC):
         it still holds."""
         errors = self.constant((NameError, KeyError, AttributeError, TypeError, ValueError, OverflowError,
                                 struct.error))
-        looked = [f"        if not ({' and '.join(same)}):", *self.missed(deeper=True)]
         failed = [f"    except {errors}:", *self.missed()]
+        looked = ["    try:", f"        {OURS}same = {' and '.join(same)}", *failed, f"    if not {OURS}same:",
+                  *self.missed()]
         return [
             f"    nonlocal {OURS}calls, {OURS}lanes",
             f"    if {' or '.join(unfit)}:",
@@ -95,10 +96,9 @@ class PlanText(Conditions, ABC):
             *self._results(),
         ]
 
-    def missed(self, give_up: Sequence[str] = (), *, deeper: bool = False) -> list[str]:
-        """Gives up where something was not as expected."""
-        lines = [f"        {self.object(self.entry.miss)}()", *give_up, f"        {MISS}"]
-        return [f"    {line}" for line in lines] if deeper else lines
+    def missed(self, give_up: Sequence[str] = ()) -> list[str]:
+        """Gives up where something was not as expected. Outside of a `try`: the original may run then, and raise."""
+        return [f"        {self.object(self.entry.miss)}()", *give_up, f"        {MISS}"]
 
     def is_rounded(self, argument: Argument) -> bool:
         """Whether a scalar has more digits than lanes: NumPy rounds arrays only."""

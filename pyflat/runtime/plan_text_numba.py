@@ -56,10 +56,10 @@ class NumbaText(PlanText):
         call, suspect, give_up = self._kernel()
         after = [f"    if {suspect}:", *self.missed(give_up), *self.ordered()]
         if not self.direct:
-            return [*before, "    try:", *looked, *call, *failed, *after]
+            return [*before, *looked, "    try:", *call, *failed, *after]
         unlike = [f"    if {' or '.join(self._unlike)}:", f"        {MISS}"] if self._unlike else []
         others = [*unlike, *before, "    try:", *call, *failed, *after]
-        return ["    try:", *looked, *failed, *self._dense(others, give_up)]
+        return [*looked, *self._dense(others, give_up)]
 
     def unfit_array(self, name: str, first: str) -> list[str]:
         return [f"{name}.size >= {2 * threads.GRAIN} and {name}.shape != {first}.shape"]

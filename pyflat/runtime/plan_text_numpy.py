@@ -46,10 +46,8 @@ class NumpyText(PlanText):
         given, run = ", ".join([*operands, *(self.outputs() if arrays else ())]), self.object(point.run)
         return [
             *before,
-            "    try:",
             *looked,
-            *converted,
-            *failed,
+            *(["    try:", *converted, *failed] if converted else []),
             "    try:",
             f"        {', '.join(values)}, = {self.constant(quietly)}({run}, {given})",
             f"    except {self.constant(RuntimeError)}:",

@@ -459,3 +459,25 @@ def test_another_layout_of_objects_has_no_short_way(monkeypatch, calls):
     made = calls(smooth)
     for _ in range(4):
         assert not made.is_short(CASES["two arrays"][1])
+
+
+STEP = 1.0
+
+
+def raised_later(a, most):
+    for i in range(len(a)):
+        a[i] += STEP
+    if a[0] > most:
+        raise TypeError("too much")
+
+
+def test_an_exception_of_the_original_is_none_of_the_plan(monkeypatch):
+    """What the plan knows does not hold any more: the long way raises once, and is not gone again."""
+    twin = pyflat.twin(raised_later, target="numba")
+    for _ in range(5):
+        twin(np.zeros(4), 9.0)
+    monkeypatch.setitem(globals(), "STEP", 10.0)
+    a = np.zeros(4)
+    with pytest.raises(TypeError, match="too much"):
+        twin(a, 9.0)
+    assert a.tolist() == [10.0] * 4
