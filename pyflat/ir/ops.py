@@ -70,7 +70,7 @@ _row("mod", ((_II, INT), (_FF, FLOAT)), operator.mod, faults="zero_divisor", ope
      ufunc="remainder", cost=20)
 _row("neg", ((_I, INT), (_F, FLOAT)), operator.neg, faults="int_min", operator="-", native=(_I, _F), ufunc="negative",
      low_bits=True)
-_row("abs", ((_I, INT), (_F, FLOAT)), abs, faults="int_min", ufunc="absolute", written=("abs", "math.fabs"))
+_row("abs", ((_I, INT), (_F, FLOAT)), operator.abs, faults="int_min", ufunc="absolute", written=("abs", "math.fabs"))
 
 
 def _int_pow(a: int, b: int) -> int:

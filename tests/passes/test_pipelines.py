@@ -73,7 +73,7 @@ def test_every_pipeline_is_looked_at() -> None:
 def test_every_pass_has_a_place() -> None:
     used = {each.name for pipeline, _ in ALL.values() for each in passes_of(pipeline)}
     names = {module.name for module in pkgutil.iter_modules(pyflat.passes.__path__)}
-    assert names - {"rules", "pipelines", "record", "split_uniform"} <= used
+    assert names - {"rules", "pipelines", "record", "split_uniform", "outline"} <= used
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -148,7 +148,7 @@ def test_only_pipelines_imports_passes() -> None:
     """No other module of the product orders them."""
     package = Path(pyflat.__file__).parent
     passes = {f"pyflat.passes.{p.stem}" for p in (package / "passes").glob("*.py")} - {
-        "pyflat.passes.pipelines", "pyflat.passes.record", "pyflat.passes.__init__", "pyflat.passes.split_uniform"}
+        "pyflat.passes.pipelines", "pyflat.passes.record", "pyflat.passes.__init__", "pyflat.passes.split_uniform", "pyflat.passes.outline"}
     for path in package.rglob("*.py"):
         if path.parent == package / "passes" and path.stem == "pipelines":
             continue

@@ -128,7 +128,8 @@ class Nests(Operations):
             known = all(isinstance(user, Op) and (
                 user in self.skipped or user in slices and op not in user.args[len(places(user)) + 1:])
                 for user in users)
-            if known and not (op.opcode == "index" and any(self._is_uniform_in(op, user) for user in users)):
+            if known and not (op.opcode == "index" and any(user in slices and self._is_uniform_in(op, user)
+                                                      for user in users)):
                 self.skipped.add(op)
 
     def _is_uniform_in(self, op: Op, access: Op) -> bool:
