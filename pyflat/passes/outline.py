@@ -190,6 +190,8 @@ class _BodyCopier(Copier):
         self.end_label = Label("return")
         self.under: tuple[tuple[Value, bool], ...] = ()
         """The conditions, and whether each has to hold, under which lanes come to the place."""
+        self.one = Param(FLOAT)
+        """1.0, of which a compiler does not know: it would divide before it chooses."""
         self.unread: set[Value] = set()
         """What an iteration computes for the next one alone: its counter."""
         self.labels[loop.again] = self.end_label
@@ -215,8 +217,8 @@ class _BodyCopier(Copier):
             last.end = Yield(self._stored(_end_of(body)))
         stores = [store for elements in self.memories.stored.values() for store in elements.values()]
         kinds = [store.args[-1].kind for store in stores]
-        made = Function(name, [*self.first.values(), *params], items, self.end_label, kinds)
-        return Outlined(made, loads, given, stores)
+        made = Function(name, [*self.first.values(), *params, self.one], items, self.end_label, kinds)
+        return Outlined(made, loads, [*given, Const(FLOAT, 1.0)], stores)
 
     def _stored(self, end: End) -> list[Value]:
         """What the elements that are stored to hold where an iteration ends."""
@@ -298,7 +300,7 @@ class _BodyCopier(Copier):
             reached = here if reached is None else add("and", reached, here)
         assert reached is not None
         copy = self.op(op)
-        last = add("select", reached, copy.args[-1], Const(FLOAT, 1.0))
+        last = add("select", reached, copy.args[-1], self.one)
         copy.args = (*copy.args[:-1], last)
         return [*made, copy]
 
