@@ -26,7 +26,6 @@ from pyflat.ir.nodes import (
     Const,
     End,
     Exit,
-    Fault,
     Function,
     If,
     Item,
@@ -40,7 +39,7 @@ from pyflat.ir.nodes import (
     Yield,
     walk,
 )
-from pyflat.ir.types import BOOL, FLOAT, MEMORY, VOID
+from pyflat.ir.types import FLOAT, MEMORY
 from pyflat.ir.uses import results_of
 from pyflat.passes import pipelines
 
@@ -48,7 +47,6 @@ Element = tuple[str, tuple[object, ...]]
 """An array, and the position in it: a sum for each axis."""
 
 _NUMBERS = frozenset({"rounded", "narrow", "divide", "fitted", "u_shl", "u_shr", "u_div", "u_mod", "u_float"})
-_WARNS = Fault("Undecided", "NumPy warns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +66,8 @@ class Outlined:
     endless: bool = False
 
 
-def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Outlined | None:
-    """The body of an iteration, which `loop` goes on after; None for what needs memory. A lane in which NumPy would
-    warn is suspect, if that is to `watch`."""
+def outlined(name: str, body: Sequence[Item], loop: Loop) -> Outlined | None:
+    """The body of an iteration, which `loop` goes on after; None for what needs memory."""
     ops = list(all_ops(list(body)))
     if any(op.opcode in WRAPPING or op.opcode in MEMORY_OPERATIONS and op.opcode not in (
             "load", "store", "index", *_NUMBERS) or op.opcode in ("call", "ufunc", "gather", "part") for op in ops):
@@ -82,7 +79,7 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, *, watch: bool) -> Out
                  for item in walk(list(body)))
     if leaves or not memories.stored or not memories.are_told_apart():
         return None
-    made = _BodyCopier(memories, loop, watch=watch).outline(name, body)
+    made = _BodyCopier(memories, loop).outline(name, body)
     try:
         flat = pipelines.flatten_ir(made.function)
     except FlattenError:
@@ -181,9 +178,9 @@ def _differ(a: Element, b: Element) -> bool:
 class _BodyCopier(Copier):
     """Copies the body with a variable for each element of a memory that is stored to, in the place of the memory."""
 
-    def __init__(self, memories: _Memories, loop: Loop, *, watch: bool):
+    def __init__(self, memories: _Memories, loop: Loop):
         super().__init__()
-        self.memories, self.around, self.watch = memories, loop, watch
+        self.memories, self.around = memories, loop
         self.held: dict[Value, dict[Element, Value]] = {}
         """What the elements of a memory hold, as far as it can be one of several things."""
         self.first: dict[Element, Param] = {}
@@ -320,8 +317,7 @@ class _BodyCopier(Copier):
             case "store":
                 self.held[op] = {**self._held(op.args[0]), element_of(op): self.read(op.args[-1])}
                 return []
-        made = self.op(op)
-        return [made, *_warning(made)] if self.watch and may_warn(op.opcode, op.kind) else [made]
+        return [self.op(op)]
 
 
 def _raises_flags(op: Op) -> bool:
@@ -373,21 +369,3 @@ def _end_of(items: Sequence[Item]) -> End:
     last = items[-1]
     assert isinstance(last, Block) and last.end is not None
     return last.end
-
-
-def _warning(op: Op) -> Iterator[Op]:
-    """A fault where NumPy warns of an operation: of finite numbers it is infinite or nan, or of others nan."""
-    def made(opcode: str, *args: Value) -> Op:
-        return Op(opcode, args, BOOL, origin=op.origin)
-
-    numbers = [arg for arg in dict.fromkeys(op.args) if arg.kind is FLOAT and not isinstance(arg, Const)]
-    infinite, nan = made("not", finite := made("isfinite", op)), made("isnan", op)
-    yield from (finite, infinite, nan)
-    for arg in numbers:
-        yield (is_finite := made("isfinite", arg))
-        yield (infinite := made("and", infinite, is_finite))
-        yield (is_nan := made("isnan", arg))
-        yield (real := made("not", is_nan))
-        yield (nan := made("and", nan, real))
-    yield (either := made("or", infinite, nan))
-    yield Op("fault", (either,), VOID, attrs=(("fault", _WARNS),), origin=op.origin)

@@ -31,6 +31,7 @@ from pyflat.targets.numba.compiled_kernel import InnerLoop, KernelBody
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
+from pyflat.targets.numba.kernels.lane_plans import calls_numpy
 from pyflat.targets.numba.kernels.operations import KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ROWS
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64, stack
@@ -93,7 +94,9 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool) -> OutlinedLo
         return None
     if not is_alone_parallel(loop, counted, kernel.surroundings()):
         return None
-    found = outlined(kernel.function.name, body, loop, watch=False)
+    if warns and any(map(calls_numpy, ops)):  # whose code clears the flags that tell of warnings
+        return None
+    found = outlined(kernel.function.name, body, loop)
     if found is None or not found.function.params:
         return None
     outside = {*definitions(loop.body)} - {counted.iv}

@@ -187,7 +187,12 @@ def unread(a, out):
         out[i] = math.sin(a[i] / 2.0)
 
 
-@pytest.mark.parametrize("function", [guarded, unread])
+def cleared(a, out):
+    for i in range(len(a)):
+        out[i] = np.tanh(a[i] * a[i]) + math.sin(a[i])
+
+
+@pytest.mark.parametrize("function", [guarded, unread, cleared])
 def test_warnings_are_the_originals(function):
     big = np.array([1.0, 1e308, 3.0] * 400)
     arguments = (big, np.full(1_200, 1e-300), np.zeros(1_200)) if function is guarded else (big, np.zeros(1_200))
