@@ -6,7 +6,7 @@ counter. The counters are `Line`s, arithmetic progressions: an array that is ind
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -171,6 +171,13 @@ def wrapped(position: Position, size: int, mask: Any) -> Position:
     return plain
 
 
+def near(position: Position, size: int) -> Position:
+    """An index that is inside in each lane that uses it; others read any element."""
+    if isinstance(position, Line) and _is_within(position, size):
+        return position
+    return np.clip(lanes_of(position), 0, max(size - 1, 0))
+
+
 def _all_between(position: Any, low: int, high: int) -> bool:
     return bool(position.size and position.min() >= low and position.max() < high)
 
@@ -226,6 +233,30 @@ def write(array: Any, position: Sequence[Position], value: Any, mask: Any, axes:
     places = np.broadcast_arrays(*map(lanes_of, position), value, True if mask is None else mask)
     taken = places[-1]
     array[tuple(place[taken] for place in places[:-2])] = places[-2][taken]
+
+
+def body(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What an iteration of a nest computes, a function of numbers whose last result says that it may raise, for all
+    iterations: called with the lengths of the nest's axes, operands that can be broadcast to these, and where to put
+    the results; gives those for which that is None, alone where that is one."""
+
+    def run(shape: tuple[int, ...], operands: Sequence[Any], outs: Sequence[Any]) -> Any:
+        *values, suspect = function(*map(_number_of_lanes, operands))
+        if np.any(suspect):
+            raise Wraps
+        results = [np.broadcast_to(value, shape) for value in values]
+        for out, result in zip(outs, results, strict=True):
+            if out is not None:
+                out[...] = result
+        left = [result for out, result in zip(outs, results, strict=True) if out is None]
+        return left[0] if len(left) == 1 else left
+
+    return run
+
+
+def _number_of_lanes(value: Any) -> Any:
+    plain = np.asarray(lanes_of(value))
+    return plain.astype({"f": np.float64, "b": np.bool_}.get(plain.dtype.kind, np.int64))
 
 
 def hit(condition: Any, mask: Any) -> None:

@@ -140,7 +140,7 @@ MEMORY_OPERATIONS: dict[str, Primitive] = {row.name: row for row in (
     Primitive("load", tuple(((MEMORY, *ints), kind) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("store", tuple(((MEMORY, *ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
     Primitive("alloc", tuple(((*ints, kind), MEMORY) for ints in _INDICES for kind in _SCALARS), _unbound),
-    Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, cost=Adds(4)),
+    Primitive("divide", (((FLOAT, FLOAT), FLOAT),), _divided, ufunc="divide", cost=Adds(4)),
     Primitive("rounded", (((FLOAT,), FLOAT), ((INT,), FLOAT)), _rounded),
     Primitive("narrow", (((FLOAT,), FLOAT), ((FLOAT, FLOAT), FLOAT)), narrow_functions.python, cost=Adds(100)),
     Primitive("fitted", (((INT,), INT),), _fitted, faults="fitted"),

@@ -12,11 +12,12 @@ the number that was stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyflat.analysis.parallel_loops import linear, places
 from pyflat.errors import FlattenError
+from pyflat.ir.build import const
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import all_ops, definitions, recognise_counted, uses
 from pyflat.ir.memory import MEMORY_OPERATIONS, WRAPPING, may_warn
@@ -39,7 +40,7 @@ from pyflat.ir.nodes import (
     Yield,
     walk,
 )
-from pyflat.ir.types import FLOAT, MEMORY
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.ir.uses import results_of
 from pyflat.passes import pipelines
 
@@ -66,8 +67,13 @@ class Outlined:
     endless: bool = False
 
 
-def outlined(name: str, body: Sequence[Item], loop: Loop) -> Outlined | None:
-    """The body of an iteration, which `loop` goes on after; None for what needs memory."""
+def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] | None = None,
+             patience: int | None = None) -> Outlined | None:
+    """The body of an iteration, which `loop` goes on after; None for what needs memory.
+
+    tested    the indices that are known to be inside, None for all; lanes with another one that is not are suspect
+    patience  so many trips after which lanes are suspect that may never end, though the original may not come to them
+    """
     ops = list(all_ops(list(body)))
     if any(op.opcode in WRAPPING or op.opcode in MEMORY_OPERATIONS and op.opcode not in (
             "load", "store", "index", *_NUMBERS) or op.opcode in ("call", "ufunc", "gather", "part") for op in ops):
@@ -77,22 +83,22 @@ def outlined(name: str, body: Sequence[Item], loop: Loop) -> Outlined | None:
               *(item.again for item in walk(list(body)) if isinstance(item, Loop))}
     leaves = any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in labels
                  for item in walk(list(body)))
-    if leaves or not memories.stored or not memories.are_told_apart():
+    ahead = all(_is_ahead(op, body) for op in ops if op.opcode in ("load", "store"))
+    if leaves or not ahead or not memories.are_told_apart():
         return None
-    made = _BodyCopier(memories, loop).outline(name, body)
+    made = _BodyCopier(memories, loop, tested).outline(name, body)
     try:
         flat = pipelines.flatten_ir(made.function)
     except FlattenError:
         return None
     faults = any(op.opcode == "fault" for op in all_ops(flat.body))
-    endless = any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
-    function = pipelines.run(flat, pipelines.engine())
+    endless = faults and any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
+    function = pipelines.run(flat, pipelines.engine(patience if endless else None, told=False))
     left = {op.origin for op in all_ops(function.body) if may_warn(op.opcode, op.kind)}
     if any(op.opcode == "index" for op in all_ops(function.body)) or not left.issuperset(
-            op.origin for op in ops if may_warn(op.opcode, op.kind)
-            and not all(isinstance(arg, Const) for arg in op.args)):  # one is left out that may warn
+            op.origin for op in ops if may_warn(op.opcode, op.kind)):  # one is left out that may warn
         return None
-    return _without_unused(Outlined(function, made.loads, made.given, made.stores, faults and endless))
+    return _without_unused(Outlined(function, made.loads, made.given, made.stores, endless))
 
 
 def _without_unused(found: Outlined) -> Outlined:
@@ -102,6 +108,19 @@ def _without_unused(found: Outlined) -> Outlined:
         source for param, source in zip(fn.params, [*found.loads, *found.given], strict=True) if param in used]
     loads = [source for source in sources if isinstance(source, Op) and source in found.loads]
     return replace(found, loads=loads, given=sources[len(loads):])
+
+
+def _is_ahead(access: Op, body: Sequence[Item]) -> bool:
+    """Where an element is, is known before the iteration."""
+    inside = {*definitions(list(body))}
+
+    def known(value: Value) -> bool:
+        if value not in inside:
+            return True
+        ahead = isinstance(value, Op) and value.kind is INT and value.opcode in ("index", "add", "sub", "mul")
+        return ahead and all(map(known, value.args))
+
+    return all(map(known, places(access)))
 
 
 class _Memories:
@@ -178,8 +197,9 @@ def _differ(a: Element, b: Element) -> bool:
 class _BodyCopier(Copier):
     """Copies the body with a variable for each element of a memory that is stored to, in the place of the memory."""
 
-    def __init__(self, memories: _Memories, loop: Loop):
+    def __init__(self, memories: _Memories, loop: Loop, tested: Container[Op] | None):
         super().__init__()
+        self.tested = tested
         self.memories, self.around = memories, loop
         self.held: dict[Value, dict[Element, Value]] = {}
         """What the elements of a memory hold, as far as it can be one of several things."""
@@ -187,10 +207,10 @@ class _BodyCopier(Copier):
         self.end_label = Label("return")
         self.under: tuple[tuple[Value, bool], ...] = ()
         """The conditions, and whether each has to hold, under which lanes come to the place."""
-        self.one = Param(FLOAT)
+        self.one = Param(FLOAT, "one")
         """1.0, of which a compiler does not know: it would divide before it chooses."""
         self.unread: set[Value] = set()
-        """What an iteration computes for the next one alone: its counter."""
+        """What an iteration computes for the next one, or for where elements are, alone."""
         self.labels[loop.again] = self.end_label
 
     def outline(self, name: str, body: Sequence[Item]) -> Outlined:
@@ -201,7 +221,7 @@ class _BodyCopier(Copier):
                 kind = access.kind if access.opcode == "load" else access.args[-1].kind
                 self.first[element] = Param(kind, element[0])
             self.held[of] = {element: self.first[element] for element in self.memories.stored.get(of, ())}
-        self.unread = _passed_on(body, self.around) - set(_operands(body))
+        self.unread = _unread(body, self.around, self.tested)
         inside = {*definitions(body)}
         given = [value for value in dict.fromkeys([*_operands(body), *_passed_on_inside(body, self.around)])
                  if value not in inside and value.kind is not MEMORY and not isinstance(value, Const)]
@@ -307,9 +327,15 @@ class _BodyCopier(Copier):
         if self.under and _raises_flags(op) and not isinstance(op.args[-1], Const):
             return self._harmless(op)
         match op.opcode:
-            case "index":  # inside, as is tested before the loop
+            case "index" if self.tested is None or op in self.tested:
                 self.values[op] = self.read(op.args[0])
                 return []
+            case "index":  # a negative one is another element, too
+                position, size = map(self.read, op.args)
+                negative = Op("lt", (position, const(0)), BOOL, origin=op.origin)
+                place = Op("select", (negative, size, position), INT, origin=op.origin)
+                self.values[op] = position
+                return [negative, place, Op("index", (place, size), INT, origin=op.origin)]
             case "load":
                 element = element_of(op)
                 self.values[op] = self._held(op.args[0]).get(element, self.first[element])
@@ -344,17 +370,29 @@ def _operands(body: Sequence[Item]) -> Iterator[Value]:
                 yield from item.inits
 
 
+def _unread(body: Sequence[Item], around: Loop, tested: Container[Op] | None) -> set[Value]:
+    """Operations that only say where elements are that are inside, and the next counter."""
+    passed = set(_passed_on_inside(body, around))
+    passed.update(value for item in walk(list(body)) for value in (
+        [item.cond] if isinstance(item, If) else item.inits if isinstance(item, Loop) else []))
+    read = {value for op in all_ops(list(body)) for value in op.args[-1:] if op.opcode == "store"} | passed
+    unread: set[Value] = set()
+    for op in reversed(list(all_ops(list(body)))):
+        place = op.opcode in ("add", "sub", "mul") and op.kind is INT or op.opcode == "index" and (
+            tested is None or op in tested)
+        if place and op not in read:
+            unread.add(op)
+        elif op.opcode not in ("load", "store"):
+            read.update(op.args)
+    return unread
+
+
 def _ends(body: Sequence[Item], around: Loop) -> Iterator[End]:
     """Where an iteration ends."""
     yield _end_of(body)
     for item in walk(list(body)):
         if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is around.again:
             yield item.end
-
-
-def _passed_on(body: Sequence[Item], around: Loop) -> set[Value]:
-    """The numbers that an iteration gives to the next one."""
-    return {value for end in _ends(body, around) for value in end.values if value.kind is not MEMORY}
 
 
 def _passed_on_inside(body: Sequence[Item], around: Loop) -> Iterator[Value]:

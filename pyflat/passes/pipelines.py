@@ -95,12 +95,12 @@ def fast(math: Mapping[str, str], *, contract: bool) -> Pipeline:
     return (*functions, multiply_reciprocals.PASS, contract_products.PASS) if contract else functions
 
 
-def engine(max_trips: int | None = None) -> Pipeline:
-    """What an engine runs: a flat or masked function with a suspect bit; before it, where trips are limited, a bit
-    for the lanes that ran into the limit."""
+def engine(max_trips: int | None = None, *, told: bool = True) -> Pipeline:
+    """What an engine runs: a flat or masked function with a suspect bit; before it, where trips are limited and that is
+    to be `told`, a bit for the lanes that ran into the limit."""
     if max_trips is None:
         return (gather_suspects.PASS,)
-    return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=True)
+    return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=told)
 
 
 def within(known: Mapping[Value, Interval]) -> Pipeline:

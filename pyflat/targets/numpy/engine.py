@@ -22,13 +22,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from pyflat.functions import array_lanes, narrow_functions, uint64_lanes, ways
 from pyflat.functions import lanes as lane_functions
-from pyflat.functions import ways
 from pyflat.functions.libm import saved_status
 from pyflat.functions.originals import original
 from pyflat.ir.formats import dtypes
@@ -130,6 +131,12 @@ class NumpyEngine:
             return None
         with saved_status(), np.errstate(all="ignore"):
             return self._patterns.fill(lanes, n, results)
+
+    def in_order(self, lanes: Sequence[Operand], n: int, results: list[Array]) -> bool:
+        """Run `n` lanes, in the caller's error state, up to a block in which lanes are suspect, or NumPy raises: its
+        results stay as they were. Whether there was none."""
+        with saved_status():
+            return not n or self._patterns.fill(lanes, n, results, stops=True) is None
 
     def prepare(self, lanes: Sequence[Operand]) -> None:
         """Compile the functions that a run over lanes like these takes, however many they are."""
@@ -278,9 +285,10 @@ class _Patterns:
         return tuple("stored" if form == "lanes" and dtype != np.bool_ else form
                      for form, dtype in zip(pattern, self.parameters, strict=True))
 
-    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
-        """Run `n` lanes, with the results written into these arrays; gives the mask of suspect lanes."""
-        return self.of(tuple(map(_form_of, lanes, self.parameters))).fill(lanes, n, results)
+    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array], *, stops: bool = False) -> Array | None:
+        """Run `n` lanes, with the results written into these arrays; gives the mask of suspect lanes. `stops`: the
+        first block that has any is the last one, and its results are put back."""
+        return self.of(tuple(map(_form_of, lanes, self.parameters))).fill(lanes, n, results, stops=stops)
 
 
 def _all_lanes(count: int) -> Pattern:
@@ -307,7 +315,8 @@ def _form_of(lane: Operand, wanted: np.dtype[Any]) -> Form:
 
 
 _NAMES: dict[str, Any] = {
-    "np": np, "lanes": lane_functions, "asarray": np.asarray, "empty": np.empty, "count": np.count_nonzero,
+    "np": np, "lanes": lane_functions, "s": array_lanes, "uint64_lanes": uint64_lanes,
+    "narrow_functions": narrow_functions, "asarray": np.asarray, "empty": np.empty, "count": np.count_nonzero,
     "putmask": np.putmask, "uint8": np.uint8, "zero": np.asarray(np.uint8(0)),
     "one": np.asarray(np.int8(1)), "PATIENCE": PATIENCE,
     **{name: original("numpy", name) for name in {*library.UFUNCS.values(), "power"}},
@@ -380,6 +389,21 @@ class _Reader:
         return self._buffer[:lanes.size]
 
 
+def _undone(block: Callable[..., Any], outs: Sequence[Array], kept: Sequence[Array]) -> Any:
+    """Run a block; gives the suspect lanes. Where there are some, or it raises, the results are as they were, for which
+    `kept` has room."""
+    for out, before in zip(outs, kept, strict=True):
+        before[:out.size] = out
+    found: Any = True
+    try:
+        found = block(*outs)
+    finally:
+        if np.any(found):
+            for out, before in zip(outs, kept, strict=True):
+                out[...] = before[:out.size]
+    return found
+
+
 class _Scalars:
     """All arguments are scalars, and there is no loop."""
 
@@ -403,8 +427,10 @@ class _Scalars:
         block = self._block
         return EntryPoint(block, self.patterns.dtypes, lambda *args: lambda: block(*args))
 
-    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
+    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array], *, stops: bool = False) -> Array | None:
         values = self._block(*lanes)
+        if stops and self.patterns.checked and np.any(values[-1]):
+            return np.full(n, True)
         for result, value in zip(results, values, strict=False):
             result[...] = value
         return np.full(n, True) if self.patterns.checked and np.any(values[-1]) else None
@@ -501,31 +527,38 @@ class _Arrays:
         call = self._call_single if self.single else self._call(arguments)
         return EntryPoint(call, self.patterns.dtypes, self._ufuncs)
 
-    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
+    def fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array], *, stops: bool = False) -> Array | None:
         if not self.single:
-            return self._fill(lanes, n, results)
+            return self._fill(lanes, n, results, stops)
         arrays = [np.full(1, lane) for lane in lanes]
         first = [np.empty(1, dtype) for dtype in self.patterns.dtypes]
         found = self._fill(arrays, 1, first)
+        if stops and found is not None:
+            return found
         for result, value in zip(results, first, strict=True):
             result[...] = value
         return None if found is None else np.full(n, True)
 
-    def _fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array]) -> Array | None:
+    def _fill(self, lanes: Sequence[Operand], n: int, results: Sequence[Array], stops: bool = False) -> Array | None:
         made, most = self.function("few" if n <= self.few else "bits" if n <= self.least else self._many(n))
         block = self._chosen(n) if self.few < n <= self.least else made
         inputs = [_Reader(lane, np.empty(min(n, most), dtype)) if isinstance(lane, Spread) else lane
                   for lane, dtype in zip(lanes, self.patterns.parameters, strict=True)]
+        kept = [np.empty(min(n, most), result.dtype) for result in results] if stops else []
         suspects: Array | None = None
         arena = numpy_memory.take()
         for start in range(0, n, most):
             stop = min(start + most, n)
             given = [lane if isinstance(lane, np.generic) else lane[start:stop] for lane in inputs]
-            found = block(arena, stop - start, *given, *[result[start:stop] for result in results])
+            outs = [result[start:stop] for result in results]
+            run = partial(block, arena, stop - start, *given)
+            found = _undone(run, outs, kept) if stops else run(*outs)
             if self.patterns.checked and np.count_nonzero(found):
                 if suspects is None:
                     suspects = np.zeros(n, np.bool_)
                 suspects[start:stop] = found
+                if stops:
+                    break
         numpy_memory.give_back(arena)
         return suspects
 

@@ -21,7 +21,7 @@ import numpy as np
 from pyflat.functions import libm, ways
 from pyflat.functions.records import Accuracy, of_accuracy
 from pyflat.ir.formats import F4, F8, FORMATS, FloatFormat
-from pyflat.ir.ops import PRIMITIVES
+from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import FLOAT
 from pyflat.targets.kept import Made
 from pyflat.targets.numpy.memory import ArenaLayout
@@ -30,7 +30,7 @@ EXTREMES = ("np_maximum", "np_minimum", "np_fmax", "np_fmin")
 """Operations of this target alone (`extremes`)."""
 
 UFUNCS: dict[str, str] = {
-    **{name: row.ufunc for name, row in PRIMITIVES.items() if row.ufunc},
+    **{name: row.ufunc for name, row in OPERATIONS.items() if row.ufunc},
     **{record.name: record.numpy for record in of_accuracy(Accuracy.EXACT, Accuracy.NUMPY)
        if record.numpy and record.name not in ("np_power", "np_powers")},
     **{name: name.removeprefix("np_") for name in EXTREMES},

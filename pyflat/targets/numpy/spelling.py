@@ -13,6 +13,7 @@ import numpy as np
 from pyflat.errors import InternalError
 from pyflat.functions.records import RECORDS, Accuracy, MathFunction
 from pyflat.ir.formats import F8, FloatFormat
+from pyflat.ir.memory import UNSIGNED
 from pyflat.ir.nodes import Op
 from pyflat.ir.ops import PRIMITIVES, ROUNDED, SIGNS
 from pyflat.ir.types import Kind
@@ -34,6 +35,10 @@ _SPELLINGS: dict[str, str] = {
     "to_float": "lanes.to_float({0})", "exact_float": "lanes.to_float({0})",
     **{name: f"lanes.{name}({{0}})" for name in ROUNDED},
     "exponent": "lanes.exponent({0})", "ipow": "lanes.ipow({0}, {1})", "gather": "lanes.gather({table}, {0})",
+}
+_OF_KERNELS: dict[str, str] = {
+    "divide": "s.divide({0}, {1})", "rounded": "s.narrowed({0})", "fitted": "+{0}",
+    **{name: f"uint64_lanes.{name}({{0}}, {{1}})" for name in UNSIGNED}, "u_float": "uint64_lanes.u_float({0})",
 }
 _LANES = {"np_power": "power", "np_powers": "powers"}
 """Functions of NumPy's that `lanes` calls as NumPy calls itself for numbers, and for arrays."""
@@ -99,9 +104,12 @@ def _wide_spelling(op: Op) -> str:
         operands = ", ".join(f"{{{k}}}" for k in range(len(op.args)))
         options = ", ".join(f"{name}={value!r}" for name, value in op.attrs)
         return f"lanes.ufunc({operands}, {options})"
+    if op.opcode == "narrow":
+        operands = ", ".join(f"{{{k}}}" for k in range(len(op.args)))
+        return f'narrow_functions.called({operands}, function="{op.attr("function")}")'
     if op.opcode == "np_dot":
         return f"lanes.np_dot({', '.join(f'{{{k}}}' for k in range(len(op.args)))})"
-    text = _SPELLINGS.get(op.opcode)
+    text = _SPELLINGS.get(op.opcode) or _OF_KERNELS.get(op.opcode)
     if text is None:
         raise InternalError(f"the NumPy target has no spelling of {op.opcode}")
     return text

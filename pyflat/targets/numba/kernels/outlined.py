@@ -90,14 +90,12 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool) -> OutlinedLo
     worth = has_loop(body) or any(cost_of(op, 1) >= EXPENSIVE for op in ops)
     if not worth and ways.KERNEL_BODIES.forced is None:
         return None
-    if not all(_is_ahead(op, body) for op in ops if op.opcode in ("load", "store")):
-        return None
     if not is_alone_parallel(loop, counted, kernel.surroundings()):
         return None
     if warns and any(map(calls_numpy, ops)):  # whose code clears the flags that tell of warnings
         return None
     found = outlined(kernel.function.name, body, loop)
-    if found is None or not found.function.params:
+    if found is None or not found.stores or not found.function.params:
         return None
     outside = {*definitions(loop.body)} - {counted.iv}
     if outside & set(found.given):
@@ -107,19 +105,6 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool) -> OutlinedLo
     inner = engine.compile(found.function, body=KernelBody(raises, found.endless)).inner_loop(uniform)
     indices = frozenset(op for op in ops if op.opcode == "index")
     return None if inner is None else OutlinedLoop(loop, counted, found, inner, indices, number)
-
-
-def _is_ahead(access: Op, body: list[Item]) -> bool:
-    """Where an element is, is known before the iteration."""
-    inside = {*definitions(body)}
-
-    def known(value: Value) -> bool:
-        if value not in inside:
-            return True
-        ahead = isinstance(value, Op) and value.kind is INT and value.opcode in ("index", "add", "sub", "mul")
-        return ahead and all(map(known, value.args))
-
-    return all(map(known, places(access)))
 
 
 def write_outlined(code: KernelOperations, plan: OutlinedLoop) -> None:

@@ -36,14 +36,14 @@ class Slices:
 
 def boxes_of(nest: LoopNest, varying: set[Value], nonnegative: set[Value]) -> Slices:
     found = Slices()
-    certain = _certain(nest)
+    certain = certain_in(nest)
     for op in all_ops(nest.body):
         if op.opcode in ("load", "store"):
             _add(found, nest, op, varying, nonnegative, certain)
     return found
 
 
-def _certain(nest: LoopNest) -> set[Op]:
+def certain_in(nest: LoopNest) -> set[Op]:
     """What runs in every iteration."""
     found: set[Op] = set()
     for item in nest.body:

@@ -12,8 +12,9 @@ from pyflat.functions import array_lanes
 from pyflat.functions.locks import translating
 from pyflat.ir.kernel_results import Outcome
 from pyflat.ir.kernel_results import names as returned_names
+from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import overlaps_itself
-from pyflat.ir.nodes import Loop
+from pyflat.ir.nodes import Loop, Op
 from pyflat.ir.shape import Fixed
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.targets.numpy.kernels import calls
@@ -28,12 +29,12 @@ class NumpyKernel:
     """A kernel as a Python function. Where an index means another element than the code for all lanes takes it for, the
     version without lanes runs, as where two elements of an array that is written are the same one."""
 
-    ends = None
     in_steps: tuple[Loop | None, int] = None, 0
 
     def __init__(self, kernel: Kernel, arguments: Mapping[str, Any]):
         self.kernel = kernel
         self._lanes = not any(overlaps_itself(arguments[name]) for name in kernel.written)
+        self._reordered = False
         self._versions: dict[bool, tuple[Any, str]] = {}
         self._kinds = [kind for kind in kernel.function.result_kinds if kind is not MEMORY]
         self._returned = returned(kernel, list(returned_names(kernel.result)))
@@ -44,11 +45,19 @@ class NumpyKernel:
                 writer = KernelText(self.kernel, lanes=lanes_too and self._lanes)
                 text = writer.text()
                 if lanes_too:
+                    self._reordered = writer.reordered
                     self.in_steps = writer.in_order[-1] if writer.in_order else None, writer.most_at_once
                 names: dict[str, Any] = {}
                 exec(compile(text, f"<pyflat kernel {self.kernel.function.name}>", "exec"), names)
+                names.update(writer.bodies)
                 self._versions[lanes_too] = names[writer.function_name], text
             return self._versions[lanes_too]
+
+    @property
+    def ends(self) -> Collection[Op] | None:
+        """All operations, where nothing is stored that the original does not store."""
+        self.version(True)
+        return None if self._reordered else frozenset(all_ops(self.kernel.function.body))
 
     shared = "the target runs kernels on one core"
 

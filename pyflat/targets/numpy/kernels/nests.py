@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import continues, linear, places
 from pyflat.analysis.varying import LoopNest, may_fault_outside, varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Value, walk
+from pyflat.ir.nodes import FAULT, Block, Const, End, Exit, If, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.types import INT, MEMORY
-from pyflat.targets.numpy.kernels.boxes import Slices, boxes_of, is_nonnegative
+from pyflat.passes.outline import Outlined
+from pyflat.targets.numpy.kernels.bodies import Body, body_of
+from pyflat.targets.numpy.kernels.boxes import Slices, boxes_of, certain_in, is_nonnegative
 from pyflat.targets.numpy.kernels.names import counter_wish
 from pyflat.targets.numpy.kernels.operations import Mask, Operations
-from pyflat.targets.numpy.kernels.spelled import literal, spelled
+from pyflat.targets.numpy.kernels.spelled import joined, literal, spelled
 
 Given = tuple[Sequence[Value], Mask] | None
 """What a list yields and the lanes that come to its end, None where nothing does."""
@@ -22,6 +25,16 @@ Given = tuple[Sequence[Value], Mask] | None
 
 class Nests(Operations):
     """Writes a nest."""
+
+    def __init__(self, kernel: Kernel, *, lanes: bool):
+        super().__init__(kernel, lanes=lanes)
+        self.flat: Outlined | None = None
+        self.counts: list[str] = []
+        """The lengths of the nest's axes."""
+        self.reordered = False
+        """An iteration may have stored though one before it raises."""
+        self.bodies: dict[str, Body] = {}
+        """What the text calls, by its names."""
 
     def items(self, items: list[Item], mask: Mask) -> Given:
         raise NotImplementedError
@@ -43,6 +56,9 @@ class Nests(Operations):
         self.varying.update(each.iv for each in nest.counted)
         inside = varying_in(nest.loops[0], self.varying)
         self.boxes = boxes_of(nest, inside, self.nonnegative)
+        self.flat = None if any(names) else body_of(self.kernel.function.name, nest, self.boxes)
+        in_order = self.flat is not None and all(op in self.boxes.slices for op in self.flat.stores)
+        self.reordered |= not in_order and self.may_raise()
         self._skip(nest)
         for inner, counted in zip(nest.loops, nest.counted, strict=True):
             self.skipped.update(self.steps(inner, counted))
@@ -175,12 +191,14 @@ class Nests(Operations):
     def _is_much(self, nest: LoopNest) -> bool:
         """Whether there are temporaries of all lanes."""
         inside = [op for op in all_ops(nest.body) if op.kind is not MEMORY and op not in self.skipped]
-        return sum(op.opcode not in ("load", "index") for op in inside) > 1 or any(
-            not isinstance(item, Block) for item in nest.body) or any(
-            op not in self.boxes.slices for op in all_ops(nest.body) if op.opcode in ("load", "store"))
+        apart = any(op not in self.boxes.slices for op in all_ops(nest.body) if op.opcode in ("load", "store"))
+        if self.flat is not None:  # which takes blocks itself
+            return apart
+        return apart or sum(op.opcode not in ("load", "index") for op in inside) > 1 or any(
+            not isinstance(item, Block) for item in nest.body)
 
     def _body(self, nest: LoopNest, counts: list[str], names: Sequence[str]) -> None:
-        start = len(self.lines)
+        start, self.counts = len(self.lines), counts
         lines = []
         for axis, (loop, each, count) in enumerate(zip(nest.loops, nest.counted, counts, strict=True)):
             name = self.fresh(counter_wish(loop, each))
@@ -211,6 +229,8 @@ class Nests(Operations):
             if op in used:
                 self.op(op, "None")
         if inner is None:
+            if self.flat is not None:
+                return self._call_body(self.flat, body)
             if continues(body, loop.again):
                 return self.masked_body(body, loop)
             found = self.items(body, "None")
@@ -222,6 +242,56 @@ class Nests(Operations):
         last = body[-1]
         assert isinstance(last, Block) and last.end is not None
         return last.end.values
+
+    def _call_body(self, plan: Outlined, body: Sequence[Item]) -> Sequence[Value]:
+        """The innermost body as a call of its flat function."""
+        assert self.nest is not None
+        memories = {op.attr("array"): self.array_name_of_memory(op.attr("array")) for op in [*plan.loads, *plan.stores]}
+        stored = [memories[op.attr("array")] for op in plan.stores]
+        apart = len({*stored}) == len(stored) and {*stored}.isdisjoint(memories[op.attr("array")] for op in plan.loads)
+        certain = certain_in(self.nest)
+        for access in [*plan.loads, *plan.stores]:
+            axes: Sequence[object] = self.boxes.slices.get(access, [None] * len(places(access)))
+            for place, axis in zip(places(access), axes, strict=True):
+                if axis is None:
+                    self._position(place, certain)
+        for value in plan.given:
+            self.settle(value)
+        name = self.fresh("body")
+        self.bodies[name] = Body(plan, apart)
+        self.reading.update(self.nest.loops, all_ops(list(body)))
+        operands = [*map(self._elements, plan.loads), *map(self.bare, plan.given)]
+        values = [Param(op.args[-1].kind) for op in plan.stores]
+        outs, left = list[str](), list[tuple[str, Op]]()
+        for op, value in zip(plan.stores, values, strict=True):
+            boxed = op in self.boxes.slices
+            outs.append(self.subscripted(op) if boxed else "None")
+            if not boxed:
+                self.names[value] = self.fresh("t")
+                left.append((self.names[value], Op("store", (*op.args[:-1], value), MEMORY, attrs=op.attrs)))
+        shape = f"({joined(self.counts)})"
+        results = f"{', '.join(name for name, _ in left)} = " if left else ""
+        self.put(f"{results}{name}({shape}, ({joined(operands)}), ({joined(outs)}))")
+        for _, store in left:
+            self.op(store, "None")
+        return _end_of(body).values
+
+    def _elements(self, op: Op) -> str:
+        """What an access is to, in all lanes."""
+        if op in self.boxes.slices:
+            return self.subscripted(op)
+        return f"s.read({self.array(op.attr('array'))}, ({joined([*map(self.bare, places(op))])}), {len(self.ranges)})"
+
+    def _position(self, place: Value, certain: set[Op]) -> None:
+        """A place that is computed in the body."""
+        if not isinstance(place, Op) or place in self.names:
+            return
+        for arg in place.args:
+            self._position(arg, certain)
+        if place.opcode == "index" and place not in certain:
+            self.names[place] = f"s.near({self.bare(place.args[0])}, {self.bare(place.args[1])})"
+        else:
+            self.op(place, "None")
 
     def _known_ops(self, block: Block) -> None:
         """The operations of a block whose operands there are."""
@@ -270,3 +340,9 @@ class Nests(Operations):
         self.settle(value)
         return self.operand(value) if value in self.names else "None"
 
+
+
+def _end_of(items: Sequence[Item]) -> End:
+    last = items[-1]
+    assert isinstance(last, Block) and last.end is not None
+    return last.end

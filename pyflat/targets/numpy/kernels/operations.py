@@ -240,7 +240,7 @@ class Operations(Writer):
             self.define(op, as_scalar(text, dtype), reads=reads)
             return
         if op in self.boxes.slices:
-            text = self._slice(op)
+            text = self.subscripted(op)
         else:
             text = f"s.read({array}, ({joined([self.bare(p) for p in places(op)])}), {len(self.ranges)})"
         if dtype == "f4":
@@ -255,7 +255,7 @@ class Operations(Writer):
         assert self.nest is not None
         return any(op.opcode == "store" and op.attr("array") == array for op in all_ops(self.nest.loops[0].body))
 
-    def _slice(self, op: Op) -> str:
+    def subscripted(self, op: Op) -> str:
         """The subscript of an access whose indices are those of a box, its axes those of the nest."""
         parts: list[str] = []
         before = -1
@@ -320,7 +320,7 @@ class Operations(Writer):
             self.put(f"{target} = {_as_element(value, op.attr('dtype'))}")
             return
         boxed = op in self.boxes.slices
-        target = self._slice(op) if boxed else joined([self.bare(p) for p in places(op)])
+        target = self.subscripted(op) if boxed else joined([self.bare(p) for p in places(op)])
         value = self.plain(op.args[-1])
         self.settle_reads(op.attr("array"))
         if not boxed:

@@ -33,15 +33,6 @@ def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
     match op.opcode:
         case "index":
             return f"s.inside({operand(op.args[0], 0)}, {operand(op.args[1], 0)}, None)", ATOM
-        case "rounded":
-            return f"s.narrowed({operand(op.args[0], 0)})", ATOM
-        case opcode if opcode in UNSIGNED:
-            return f"uint64_lanes.{op.opcode}({', '.join(operand(arg, 0) for arg in op.args)})", ATOM
-        case "narrow":
-            operands = ", ".join(operand(arg, 0) for arg in op.args)
-            return f'narrow_functions.called({operands}, function="{op.attr("function")}")', ATOM
-        case "divide":
-            return f"s.divide({operand(op.args[0], 0)}, {operand(op.args[1], 0)})", ATOM
         case "select" if not lanes:
             cond, then, orelse = op.args
             return f"{operand(then, 5)} if {operand(cond, 5)} else {operand(orelse, 4)}", 4

@@ -25,6 +25,7 @@ from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Region, Value, Yield, walk
 from pyflat.ir.print import Sourced
 from pyflat.ir.types import MEMORY
+from pyflat.targets.numpy.kernels.bodies import text_of
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.loops import LoopWriter
 from pyflat.targets.numpy.kernels.names import returned
@@ -52,6 +53,7 @@ class KernelText(LoopWriter):
             self._return(values[0])
         function = f"def {self.function_name}({', '.join(given)}):\n" + "\n".join(self.lines or ["    pass"]) + "\n"
         made = "".join(f"{name} = {what}\n" for name, what in self.functions.items())
+        made += "\n\n".join("\n".join(text_of(name, body.function)) + "\n" for name, body in self.bodies.items())
         imports = [line for pattern, line in _IMPORTS if re.search(pattern, made + function)]
         head = "\n".join(imports) + "\n\n" if imports else ""
         return head + (made + "\n" if made else "") + function
