@@ -204,11 +204,12 @@ def ten(target: str, lanes: int = LANES) -> Iterator[Found]:
 
 
 def drawn(seed: int, target: str, lanes: int = RANDOM_LANES) -> Found | None:
-    """The function of a seed; None where it has another result, is refused, or returns in too few lanes."""
+    """The function of a seed; None where it has another result or an `out` of its own, is refused, or returns in too
+    few lanes."""
     program = generate(seed)
     with loaded(looped(program.source, len(program.kinds))) as main:
         try:
-            if shape_of(main, program) not in (Leaf(FLOAT), Leaf(INT)):
+            if "out" in inspect.signature(main).parameters or shape_of(main, program) not in (Leaf(FLOAT), Leaf(INT)):
                 return None
             given = [row for row in lanes_for(program, 400) if _returns(main, row)]
             if len(given) < 20:
