@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ REPEATS, BUDGET = 9, 0.6
 LEAST = 3
 """Turns of each number of threads, however long they take."""
 Run = Callable[[], Any]
+_Name = TypeVar("_Name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +82,18 @@ def runs_of(kernel: Kernel, target: str, lanes: Sequence[np.ndarray], numbers: S
     return {threads: run_on(threads) for threads in numbers}
 
 
-def taken(runs: Mapping[int, Run], repeats: int, budget: float, clock: Callable[[], float] = time.perf_counter
-          ) -> dict[int, float]:
+def taken(runs: Mapping[_Name, Run], repeats: int, budget: float, clock: Callable[[], float] = time.perf_counter
+          ) -> dict[_Name, float]:
     """The shortest turn of each; they take turns, `repeats` times, or fewer where that takes longer than `budget`."""
     best = dict.fromkeys(runs, float("inf"))
     start = clock()
     for turn in range(repeats):
         if turn >= LEAST and clock() - start > budget * len(runs):
             break
-        for threads, run in runs.items():
+        for name, run in runs.items():
             before = clock()
             run()
-            best[threads] = min(best[threads], clock() - before)
+            best[name] = min(best[name], clock() - before)
     return best
 
 

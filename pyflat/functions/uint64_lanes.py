@@ -82,7 +82,7 @@ u_shr = _plain(lambda x, y: x >> y if y < 64 else 0, np.right_shift)
 
 def u_float(a: Any) -> Any:
     """As float64."""
-    return _bits(a).astype(np.float64) if _are_lanes(a) else float(int(a) & _MASK)
+    return _bits(a).astype(np.float64) if _are_lanes(a) else np.float64(int(a) & _MASK)
 
 
 def element(value: Any) -> int:

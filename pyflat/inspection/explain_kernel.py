@@ -1,7 +1,8 @@
 """`twin.explain()` of a kernel over arrays: its arrays, what becomes of its loops and why, where indices are tested.
 
 An iteration of a loop is a lane where no iteration reads what another one has left, in variables or in memory. The
-NumPy target makes such loops operations on whole arrays (`analysis.parallel_loops` decides), and LLVM may.
+NumPy target makes such loops operations on whole arrays (`analysis.parallel_loops` decides); what the numba target
+makes of them its emitter says (`numba.kernel_tests`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
 from pyflat.inspection.source_map import SourceLine, SourceLoop, SourceMap, source_line
-from pyflat.ir.loops import all_ops, recognise_counted
+from pyflat.ir.loops import all_ops, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
 from pyflat.ir.nodes import (
     FAULT,
@@ -200,7 +201,8 @@ def _loops(kernel: SourceKernel, layouts: dict[str, str], target: str, how: dict
         indices = [op for op in _own_ops(found.node.body) if op.opcode == "index" and op not in never]
         at_once = sum(op in before for op in indices)
         parallel = found.node in lanes
-        why = costs.parallel_loops if parallel else _reason(found, around)
+        lanes_become = has_loop(found.node.body) and costs.parallel_around or costs.parallel_loops
+        why = lanes_become if parallel else _reason(found, around)
         if found.node in how:
             why = f"{why}; {how[found.node]}" if not parallel else how[found.node]
         if found.node in inside:

@@ -139,8 +139,10 @@ class Costs:
         """What keeps twins of a form ("flat", "masked") on this target from being faster."""
         yield from ()
 
-    parallel_loops = "LLVM may compute several side by side"
-    """What becomes of a loop of a kernel whose iterations do not depend on each other."""
+    parallel_loops = "its iterations do not depend on each other"
+    """What becomes of a loop of a kernel of which that is so."""
+    parallel_around = ""
+    """The same of one around other loops, where it is something else."""
     loops_inside = ""
     """What becomes of a loop inside of such a one, where there is more to say."""
 

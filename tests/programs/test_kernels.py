@@ -57,7 +57,9 @@ def test_kernels_contain_every_construct(drawn):
     for pattern in (r"\bbreak\b", r"\bcontinue\b", r"\bwhile\b", r"\belif\b", r"np\.zeros\(", r"np\.empty\(", r"np\.full\(",
                     r"_like\(", r"\.T\b", r"\[::-1\]", r"enumerate\(", r"zip\(", r"range\(.*, -1, -1\)", r"\braise\b", r"\bassert\b",
                     r"def put\(", r"def total\(", r"\.shape\[", r"\blen\(", r"\.size\b", r"math\.\w+\(", r"np\.sqrt\(", r"//=? ", r" % ",
-                    r"\*\* ", r" >> ", r"~", r"idx\[idx\[", r"TABLE\[", r"(\w+), (\w+) = \2, \1", r"np\.sum\(|\.sum\(", r"[a-z]\[1:\] = "):
+                    r"\*\* ", r" >> ", r"~", r"idx\[idx\[", r"TABLE\[", r"(\w+), (\w+) = \2, \1", r"np\.sum\(|\.sum\(", r"[a-z]\[1:\] = ",
+                    r"bv = np\.\w+\(", r"if .* != 0\.0:\n +bz = .* / ", r"\bunread\b", r"def checked\(", r"for bj in", r"while abs\(br\)",
+                    r"bv = math\.log\(.* \+ 2\.9\)", r"(\w\[bi\]) = .*\n +bw = \1"):
         assert re.search(pattern, text), pattern
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import types
 import warnings
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import pyflat
+from pyflat.functions import ways
 from pyflat.runtime import kernel_outcomes
 from pyflat.runtime.audit import DifferenceError
 from pyflat.testing.flattened import verify_flattened
@@ -305,6 +307,42 @@ def test_explain_names_arrays_loops_and_reasons(target):
     assert found.as_dict()["arrays"][0]["name"] == "a"
     assert local.kept == ("" if target == "numpy" else "202 unwritten: an element that is not written may be read")
     assert ("together with the loop beside it" in found.loops[0].why) == (target == "numba")
+
+
+def ways_of_loops(a, b, out):
+    for i in range(len(out)):
+        out[i] = math.exp(a[i]) if a[i] > 0.0 else a[i]
+    for i in range(len(out)):
+        out[i] = math.exp(a[i] + i)
+    for i in range(len(out)):
+        out[i] = a[i] * 2.0
+    total = 0.0
+    for i in range(len(out)):
+        total += math.exp(a[i])
+    for i in range(len(b)):
+        for j in range(b.shape[1]):
+            b[i, j] = a[i] + j
+    for i in range(len(out)):
+        out[i] = np.exp(a[i])
+    for i in range(len(out)):
+        out[a.shape[0] - int(a[i])] = math.exp(a[i])
+    return total
+
+
+def test_explain_says_how_each_loop_runs():
+    loops = pyflat.twin(ways_of_loops, target="numba").explain("f8[:],f8[:,:],f8[:]").loops
+    assert [loop.why for loop in loops] == [
+        "a flat function over its iterations, in place",
+        "a flat function over its iterations, blocks of elements are copied",
+        "left to LLVM, which may make vectors of it",
+        "an iteration takes `total` from the one before; a part of each iteration is computed as lanes before",
+        "in order, around the loops inside",
+        "left to LLVM, which may make vectors of it",
+        "vectors hold its iterations",
+        "iterations may meet in `out`; a part of each iteration is computed as lanes before"]
+    with ways.forced(kernel_bodies="in place"):
+        first, *_ = pyflat.twin(ways_of_loops, target="numba").explain("f8[:],f8[:,:],f8[:]").loops
+    assert first.why == "vectors hold its iterations"
 
 
 def test_explain_of_the_last_call_and_without_one():

@@ -163,6 +163,7 @@ def endless(a, b, out):
         out[i] = x + y
 
 
+@pytest.mark.filterwarnings("default")  # with errors for warnings the code around waits for no lane
 def test_a_lane_that_the_original_never_comes_to_ends(target):
     a, b, out = np.full(40, 4.0), np.zeros(40), np.full(40, 7.0)
     a[3], b[3:] = -1.0, 1.0
@@ -253,7 +254,13 @@ def test_indices_in_branches(target, k, error):
 def unread(a, out):
     for i in range(len(a)):
         a[i] + a[i]
-        out[i] = math.sin(a[i] / 2.0)
+        out[i] = math.exp(min(a[i], 1.0))
+
+
+def overwritten(a, out):
+    for i in range(len(a)):
+        out[i] = a[i] * a[i]
+        out[i] = math.exp(min(a[i], 1.0))
 
 
 def cleared(a, out):
@@ -261,7 +268,7 @@ def cleared(a, out):
         out[i] = np.tanh(a[i] * a[i]) + math.sin(a[i])
 
 
-@pytest.mark.parametrize("function", [guarded, unread, cleared])
+@pytest.mark.parametrize("function", [guarded, unread, overwritten, cleared])
 def test_warnings_are_the_originals(function, target):
     big = np.array([1.0, 1e308, 3.0] * 400)
     arguments = (big, np.full(1_200, 1e-300), np.zeros(1_200)) if function is guarded else (big, np.zeros(1_200))

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class RegisterCosts(Costs):
     """Lanes in registers, operations in one loop."""
 
+    parallel_loops = "left to LLVM, which may make vectors of it"
+    parallel_around = "in order, around the loops inside"
+
     @staticmethod
     def lanes(fused: Function, unchecked: bool) -> Lanes:
         engine = numba.compile(fused, unchecked=unchecked)

@@ -94,6 +94,21 @@ def test_an_overflow_of_what_nothing_needs_is_told(target, mode):
     checked(splitmix, target, "np.array([3], np.uint64), np.zeros(3, np.uint64)", mode)
 
 
+def beyond_floats(a, q, out):
+    for i in range(len(a)):
+        out[i] = float(a[i]) * 1e300
+        out[i] += a[i] * 1e300
+    return q * 1e300
+
+
+@TARGETS
+@pytest.mark.parametrize("mode", ["default", "error", "ignore"])
+@pytest.mark.parametrize("given", ["2**63", "5"])
+def test_an_overflow_of_floats_is_told_of_numbers_of_numpys(target, mode, given):
+    checked(beyond_floats, target, f"np.array([1, 2, {given}], np.uint64), np.uint64(7), np.zeros(3)", mode, vain=3)
+    checked(beyond_floats, target, f"np.zeros(0, np.uint64), np.uint64({given}), np.zeros(0)", mode)
+
+
 def arithmetic(a, b, out):
     for i in range(len(a)):
         out[i, 0] = a[i] + b[i]

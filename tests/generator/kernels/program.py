@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from tests.generator.kernels.bodies import bodies
 from tests.generator.kernels.columns import columns
 from tests.generator.kernels.expressions import condition, number
 from tests.generator.kernels.hashes import hashes
@@ -18,9 +19,9 @@ from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 from tests.generator.kernels.sweeps import sweeps
 
-OF, COLUMNS, SWEEPS, SERIES, FORMULAS, HASHES = 8, 5, 3, 6, 7, 1
-"""Seeds that leave these rests of 8 give a nest of `columns` or `series`, over long rows, `sweeps`, `_formula`, or
-`hashes`."""
+OF, COLUMNS, SWEEPS, SERIES, FORMULAS, HASHES, BODIES = 8, 5, 3, 6, 7, 1, 4
+"""Seeds that leave these rests of 8 give a nest of `columns`, `series` or `bodies`, over long rows, `sweeps`,
+`_formula`, or `hashes`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -42,6 +43,8 @@ def generate(seed: int) -> Kernel:
     params = _params(r, tame=tame)
     if seed % OF == HASHES and r.random() < 0.7:
         params = tuple(replace(p, dtype="uint64") if p.is_array and not p.of and r.random() < 0.6 else p for p in params)
+    if seed % OF == BODIES:
+        params = tuple(replace(p, dtype="float64", dims=p.dims[:2]) if p.is_array and not p.of and r.random() < 0.8 else p for p in params)
     arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
@@ -50,6 +53,8 @@ def generate(seed: int) -> Kernel:
         lines, wide = columns(scope)
     elif seed % OF == SERIES and all(array.dims for array in scope.arrays):
         lines, wide = series(scope)
+    elif seed % OF == BODIES:
+        lines, wide = bodies(scope)
     elif seed % OF == FORMULAS:
         lines = _formula(scope)
     elif seed % OF == HASHES:

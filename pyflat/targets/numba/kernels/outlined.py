@@ -112,6 +112,11 @@ def write_outlined(code: KernelOperations, plan: OutlinedLoop) -> None:
     _BodyWriter(code, plan).write()
 
 
+def is_in_place(code: KernelOperations, plan: OutlinedLoop) -> bool:
+    """Whether a plan's function reads and writes the arrays themselves."""
+    return _BodyWriter(code, plan).in_place
+
+
 class _BodyWriter:
     def __init__(self, code: KernelOperations, plan: OutlinedLoop):
         self.code, self.plan, self.b = code, plan, code.builder
