@@ -218,6 +218,7 @@ def _regrouping(kernel: LaneLoop, shape: Shape, items: list[Item], shared: Seque
 def write_kernel(kernel: LaneLoop, pattern: Pattern, shape: Shape) -> tuple[str, Symbols]:
     """The text of the module, and the addresses of the functions and tables that it names."""
     module, symbols = ir.Module("pyflat"), Symbols()
+    symbols.flags_stay = kernel.body.raises
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
     computed = uniform | {value for item in hoisted for value in _defined(item)}

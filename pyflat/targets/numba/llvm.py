@@ -90,7 +90,7 @@ def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None,
     index.add_incoming(builder.add(index, i64(step), flags=["nsw"]), builder.block)
     again = builder.branch(head)
     if rolled:
-        _keep_rolled(builder.module, again)
+        keep_rolled(builder.module, again)
     builder.position_at_end(end)
 
 
@@ -107,11 +107,11 @@ def set_lanes(builder: ir.IRBuilder, bits: Any) -> Iterator[Any]:
     builder.position_at_end(body)
     yield builder.cttz(left, ir.Constant(I1, 1))
     left.add_incoming(builder.and_(left, builder.sub(left, i64(1))), builder.block)
-    _keep_rolled(builder.module, builder.branch(head))
+    keep_rolled(builder.module, builder.branch(head))
     builder.position_at_end(end)
 
 
-def _keep_rolled(module: ir.Module, branch: Any) -> None:
+def keep_rolled(module: ir.Module, branch: Any) -> None:
     """The metadata of a loop names itself first, which makes it the loop's own."""
     hint = module.add_metadata([ir.MetaDataString(module, "llvm.loop.unroll.disable")])
     node = ir.values.MDValue(module, [], name=str(len(module.metadata)))

@@ -30,8 +30,9 @@ from llvmlite import ir
 
 from pyflat.errors import InternalError
 from pyflat.functions import ways
+from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
-from pyflat.ir.ops import NUMPY_LOOPS, ROUNDED, VECTOR
+from pyflat.ir.ops import ROUNDED, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.targets.numba.arms import Arm, Literal, plan_arms, with_parts
 from pyflat.targets.numba.compiled_kernel import NO_BODY
@@ -40,8 +41,9 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FETCHED, INTERRUPTED, LEFT_EARLY
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, Narrow, low_bits, takes_low_bits
 from pyflat.targets.numba.library import library_function, paired_angles
-from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, parted, stack
+from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, keep_rolled, parted, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
+from pyflat.targets.numba.numpy_loops import calls_numpy
 from pyflat.targets.numba.ops import emit, emit_unsigned
 from pyflat.targets.numba.sign_choices import SignChoice, sign_choice, signed
 
@@ -420,7 +422,9 @@ class Gang:
         for phi, mask in zip(live, go, strict=True):
             if phi is not None:
                 phi.add_incoming(mask, builder.block)
-        builder.branch(head)
+        again = builder.branch(head)
+        if self.body.raises and (plan.masked or recognise_counted(loop) is None):  # LLVM would cut the last trip short
+            keep_rolled(builder.module, again)
         builder.position_at_end(end)
         self.active = around
         for result, lanes in leave.items():
@@ -494,5 +498,5 @@ class Gang:
 def _is_function(op: Op) -> bool:
     """A function of floats that takes long."""
     floats = op.kind is FLOAT and all(arg.kind is FLOAT for arg in op.args)
-    return op.opcode in VECTOR or op.opcode in NUMPY_LOOPS or library_function(op) is not None or (
+    return op.opcode in VECTOR or calls_numpy(op) or library_function(op) is not None or (
         floats and op.opcode != "call" and is_called(op))

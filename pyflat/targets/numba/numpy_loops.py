@@ -22,10 +22,11 @@ from llvmlite import ir
 from pyflat.functions import external_ufuncs, libm, narrow_functions
 from pyflat.functions.lanes import LARGEST_SHORT_CUT
 from pyflat.functions.originals import original
+from pyflat.ir.nodes import Op
 from pyflat.ir.ops import NUMPY_LOOPS
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.emitter import Emitter, Lane
-from pyflat.targets.numba.llvm import F32, F64, I8, I64, POINTER, element_at, i64, set_lanes
+from pyflat.targets.numba.llvm import F32, F64, I8, I32, I64, POINTER, element_at, i64, set_lanes
 from pyflat.targets.numba.symbols import loop_of
 
 _TYPES = {"d": F64, "f": F32, "D": F64, "l": I64, "q": I64, "?": I8}
@@ -65,8 +66,15 @@ class _Loop:
         arrays that touch to overlap, and computes its own functions one by one then, with other bits."""
         room = self.e.place("result of a loop", ir.ArrayType(result, 3))
         places = [*operands, element_at(self.builder, room, i64(1), result)]
+        raised = self._status("fetestexcept", ir.Constant(I32, libm.WATCHED)) if self.e.symbols.flags_stay else None
         self.run(places, [*map(i64, strides), i64(self.sizes[-1])], count)
+        if raised is not None:  # and some of NumPy's loops clear the flags
+            with self.builder.if_then(self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)), likely=False):
+                self._status("feraiseexcept", raised)
         return places[-1]
+
+    def _status(self, name: str, flags: Any) -> Any:
+        return self.e.call(name, libm.library_symbol(name), flags, result=I32, pure=False)
 
     def run(self, places: Sequence[Any], strides: Sequence[Any], count: Any) -> None:
         e, builder = self.e, self.builder
@@ -136,6 +144,11 @@ class _Loop:
     def _copy(self, source: Any, at: Any, target: Any, to: Any) -> None:
         number = self.builder.load(element_at(self.builder, source, at, self.kind), typ=self.kind)
         self.builder.store(number, element_at(self.builder, target, to, self.kind))
+
+
+def calls_numpy(op: Op) -> bool:
+    """Whether an operation is one of NumPy's functions, of all lanes at once."""
+    return op.opcode in NUMPY_LOOPS or op.opcode == "narrow" and op.attr("function") != narrow_functions.POWER
 
 
 def reduced(e: Emitter, name: str, letter: str, start: Any, first: Any, stride: Any, count: Any) -> Any:

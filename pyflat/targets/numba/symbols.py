@@ -31,6 +31,8 @@ class Symbols(dict[str, int]):
         """How another process finds what its name alone does not say."""
         self.modules: dict[str, str] = {}
         """Functions that the code calls and that are modules of their own (`called_functions`): LLVM's IR."""
+        self.flags_stay = False
+        """The flags that operations have raised are there after a call of one of NumPy's loops, too."""
         self._tables: dict[tuple[int, str], str] = {}
 
     def of_table(self, numbers: tuple[Any, ...], dtype: str) -> str:

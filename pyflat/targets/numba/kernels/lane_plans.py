@@ -21,13 +21,13 @@ from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
 from pyflat.analysis.varying import varying_in
-from pyflat.functions import narrow_functions
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
-from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
+from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import FLOAT, INT
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.library import library_function
+from pyflat.targets.numba.numpy_loops import calls_numpy
 
 MOST_OPERATIONS = 400
 """In a loop that is written for three sorts of gangs."""
@@ -178,10 +178,6 @@ def is_function(op: Op) -> bool:
     """Whether an operation is a mathematical function that takes less time for many lanes at once: vector code with the
     C library's bits, or a loop of NumPy's."""
     return library_function(op) is not None or calls_numpy(op)
-
-
-def calls_numpy(op: Op) -> bool:
-    return op.opcode in NUMPY_LOOPS or op.opcode == "narrow" and op.attr("function") != narrow_functions.POWER
 
 
 def is_consecutive(op: Op, iv: Param, varying: Collection[Value], *, gaps: bool) -> bool:

@@ -27,7 +27,7 @@ from pyflat.ir.nodes import Block, Const, If, Item, Loop, Op, Param, Value, Yiel
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
-from pyflat.targets.numba.kernels.lane_plans import LanePlan, calls_numpy, entry_of, is_consecutive, is_function
+from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive, is_function
 from pyflat.targets.numba.kernels.operations import RAISES_FLAGS
 from pyflat.targets.numba.llvm import I32, I64, element_at, i64, joined, parted, stack, suffix
 from pyflat.targets.numba.ops import wraps
@@ -364,8 +364,6 @@ class LoopGang:
             for r in self.registers:  # inside, no lane counts from the end
                 self.sets[r][op] = self.read(r, op.args[0])
         else:
-            if calls_numpy(op):
-                self.code.note_flags()
             values = self._together(op) if is_function(op) else None
             for r in self.registers:
                 self.e.active = self.active[r]

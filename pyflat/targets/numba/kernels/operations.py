@@ -85,6 +85,7 @@ class KernelOperations:
         self.kernel, self.returned, self.careful = kernel, returned, careful
         self.module = ir.Module(ENTRY)
         self.symbols = Symbols()
+        self.symbols.flags_stay = not careful
         signature = ir.FunctionType(I64, [I64, POINTER, POINTER])
         self.function = ir.Function(self.module, signature, ENTRY)
         self.context, self.arguments, self.results = self.function.args
@@ -203,7 +204,7 @@ class KernelOperations:
         if not self.careful and self.guard is not None and op.opcode in RAISES_FLAGS and args[-1].kind is FLOAT:
             args[-1] = self._harmless(args[-1])
         if op.opcode in NUMPY_LOOPS or op.opcode in ("narrow", "ufunc"):
-            self.values[op] = self._once(op, lambda: self._called(op, args))
+            self.values[op] = self._once(op, lambda: self.value_of(self.e, op, args))
         else:
             self.values[op] = self.value_of(self.e, op, args)
         if op in self.tests:
@@ -223,11 +224,6 @@ class KernelOperations:
             self._watch(op, args)
         elif op in self.removable:
             self.keep(self.lane(op))
-
-    def _called(self, op: Op, args: list[Lane]) -> Lane:
-        if not self.careful:
-            self.note_flags()
-        return self.value_of(self.e, op, args)
 
     def _once(self, op: Op, compute: Callable[[], Lane | None]) -> Lane | None:
         """An operation that is called, once for all iterations of the loops that it is the same in: at its place, since

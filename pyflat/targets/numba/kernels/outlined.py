@@ -31,10 +31,10 @@ from pyflat.targets.numba.compiled_kernel import InnerLoop, KernelBody
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
-from pyflat.targets.numba.kernels.lane_plans import calls_numpy
 from pyflat.targets.numba.kernels.operations import KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ROWS
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.numpy_loops import calls_numpy
 
 AT_ONCE = 1024
 """Iterations of a block that is copied: with what it is copied from, it stays in the second-level cache."""

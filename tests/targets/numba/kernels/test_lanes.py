@@ -142,6 +142,19 @@ def test_a_lane_that_overflows_warns():
     assert_agree(sums, lambda: (x.copy(), np.full(3, 10.0), np.zeros(40)))
 
 
+def through_numpy(x, y):
+    for i in range(len(x)):
+        z = x[i] * x[i]
+        y[i] = np.tanh(z) + np.exp(-z)
+
+
+def test_an_overflow_before_a_function_of_numpys_warns():
+    """Some of NumPy's loops clear the processor's flags."""
+    x = np.linspace(-2.0, 2.0, 300)
+    x[7] = 1e200
+    assert_agree(through_numpy, lambda: (x.copy(), np.zeros(300)))
+
+
 def whole(x, y):
     for j in range(x.shape[1]):
         n = 0
