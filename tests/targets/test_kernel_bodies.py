@@ -93,6 +93,34 @@ def strides(a, out):
         out[len(out) - 1 - i] = root(a[i]) if a[i] > 1.0 else 1.0
 
 
+def escape(a, out, limit=40):
+    for i in range(len(a)):
+        z = 0.0
+        n = 0
+        while n < limit and z * z <= 4.0:
+            z = z * z + a[i]
+            n += 1
+        out[i] = n + z * 0.5
+
+
+def left(a, out):
+    """What is left with is made by the test."""
+    for i in range(len(a)):
+        z = abs(a[i]) + 0.1
+        while (d := math.sqrt(z)) < 7.0:
+            z = z * 1.5
+        out[i] = d
+
+
+def shifted(a, low=-1.0, high=1.5):
+    """A loop that carries nothing but memory."""
+    for i in range(len(a)):
+        while a[i] >= high:
+            a[i] -= high - low
+        while a[i] < low:
+            a[i] += high - low
+
+
 def both_ways(function, *arguments, target, form="flat"):
     """What a kernel leaves in copies of its arguments; its bodies run in this form."""
     given = [each.copy(order="K") if isinstance(each, np.ndarray) else each for each in arguments]
@@ -118,6 +146,7 @@ CASES = [
     (edges, (A, np.zeros(3_001))), (edges, (A[:1], np.zeros(1))), (edges, (A[:0], np.zeros(0))),
     (strides, (A, np.zeros(3_001))), (strides, (A[::3], np.zeros(1_000))),
     (skipping, (A, np.zeros(3_001), A > 2.0)),
+    (escape, (A, np.zeros(3_001))), (escape, (A, np.zeros(3_001), 4_000)), (left, (A, np.zeros(3_001))), (shifted, (A,)),
     (narrow, (A[:700].astype(np.float32), np.zeros(700, np.float32))),
 ]
 
@@ -265,12 +294,41 @@ def overwritten(a, out):
 
 def cleared(a, out):
     for i in range(len(a)):
-        out[i] = np.tanh(a[i] * a[i]) + math.sin(a[i])
+        x = a[i] * a[i]
+        for _ in range(2):
+            x = np.tanh(x)
+        out[i] = x
 
 
-@pytest.mark.parametrize("function", [guarded, unread, overwritten, cleared])
+def read_in_an_arm(a, out):
+    for i in range(len(a)):
+        x = a[i] * a[i]
+        if out[i] > 0.0:
+            out[i] = math.tanh(x)
+
+
+def last_trip(a, out):
+    """What the last of three trips computes is not read."""
+    for i in range(len(a)):
+        x = a[i]
+        for _ in range(3):
+            out[i] += math.atan(x)
+            x = x * 10.0
+
+
+def left_with(a, out):
+    for i in range(len(a)):
+        x, n = a[i], 0.0
+        while n < 3.0 and x < 1e307:
+            x = x * x * x
+            n += 1.0
+        out[i] = n
+
+
+@pytest.mark.parametrize("function", [
+    guarded, unread, overwritten, cleared, read_in_an_arm, last_trip, left_with])
 def test_warnings_are_the_originals(function, target):
-    big = np.array([1.0, 1e308, 3.0] * 400)
+    big = np.array([1.0, 1e308 if function is not left_with else 1e120, 3.0] * 400)
     arguments = (big, np.full(1_200, 1e-300), np.zeros(1_200)) if function is guarded else (big, np.zeros(1_200))
     told = []
     for each in (function, pyflat.twin(function, target=target)):

@@ -7,9 +7,8 @@ element. Such a loop is taken where
 - its iterations do not meet (`analysis.parallel_loops`), and it counts by one,
 - its loads and stores are of consecutive elements, or of the same one in all iterations,
 - what it does can be done in all lanes: it is left at its end only, as are the loops inside, and no function is called
-  that has no vector code.
-
-A loop inside is *uniform* where all lanes leave it together, else it runs under a mask.
+  that has no vector code,
+- all iterations leave the loops inside together. Others are the engine's of flat functions (`outlined`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pyflat.analysis.varying import varying_in
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
 from pyflat.ir.ops import VECTOR
-from pyflat.ir.types import FLOAT, INT
+from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.costs import is_called
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.numba.numpy_loops import calls_numpy
@@ -36,16 +35,13 @@ _NO_LANES = frozenset({"alloc", "call", "routine", "ufunc", "gather", "lane_any"
 
 @dataclass(frozen=True, slots=True)
 class LanePlan:
-    """A loop of lanes: how it counts, what differs from lane to lane in it, and the ints that cannot overflow."""
+    """A loop of lanes: how it counts, and what differs from lane to lane in it."""
 
     loop: Loop
     counted: Counted
     varying: frozenset[Value]
-    small: frozenset[Value]
     indices: frozenset[Op]
     """All must be inside before lanes run, which is tested at once (`boxes`)."""
-    masked: bool
-    """A loop inside is left by one lane after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ class LoopTest:
 def plan_lanes(kernel: Kernel, strided: Mapping[str, bool]) -> dict[Loop, LanePlan]:
     """The loops of lanes. `strided`: arrays whose rows have gaps."""
     fn = kernel.function
-    finder = _Finder(strided, bounded_ints(kernel), kernel.surroundings())
+    finder = _Finder(strided, kernel.surroundings())
     finder.search(fn.body)
     return finder.found
 
@@ -83,47 +79,11 @@ def entry_of(loop: Loop) -> LoopTest | None:
     return None
 
 
-def bounded_ints(kernel: Kernel) -> frozenset[Value]:
-    """The small ints, and what a `while` counts up to a number: `n + 1` where `n < limit` has let the loop go on."""
-    fn = kernel.function
-    found = set(kernel.small)
-    for item in walk(fn.body):
-        entry = entry_of(item) if isinstance(item, Loop) else None
-        if entry is None or not entry.goes_on_if:
-            continue
-        below = {test.args[0] for test in _required(entry) if test.opcode == "lt" and test.args[0].kind is INT}
-        found |= {op for op in all_ops(entry.rest) if op.opcode == "add" and op.args[0] in below
-                  and getattr(op.args[1], "value", None) == 1}
-    return frozenset(found)
-
-
-def _required(entry: LoopTest) -> list[Op]:
-    """Conditions that all hold where a loop goes on: of `a and b`, which is `if a: b else: False`, both."""
-    waiting: list[Value] = [entry.test.cond]
-    found: list[Op] = []
-    ands = {result: (item, k) for item in entry.header if isinstance(item, If) for k, result in enumerate(item.results)}
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, Op):
-            found.append(value)
-        elif value in ands:
-            item, k = ands[value]
-            then, orelse = (_last_values(items) for items in (item.then, item.orelse))
-            if orelse and getattr(orelse[k], "value", None) is False:
-                waiting += [item.cond, *then[k:k + 1]]
-    return found
-
-
-def _last_values(items: list[Item]) -> list[Value]:
-    last = items[-1]
-    return last.end.values if isinstance(last, Block) and last.end is not None else []
-
-
 class _Finder:
     """Looks for loops of lanes from the inside out: a loop around one is no such loop."""
 
-    def __init__(self, strided: Mapping[str, bool], small: frozenset[Value], around: Surroundings):
-        self.strided, self.small, self.around = strided, small, around
+    def __init__(self, strided: Mapping[str, bool], around: Surroundings):
+        self.strided, self.around = strided, around
         self.found: dict[Loop, LanePlan] = {}
 
     def search(self, items: list[Item]) -> bool:
@@ -148,18 +108,16 @@ class _Finder:
             return None
         if len(ops) > MOST_OPERATIONS or not all(map(is_possible, ops)):
             return None
-        if not _is_left_at_tests(loop.body[2:]):
-            return None
         varying = varying_in(loop, {counted.iv})
+        if not _are_left_together(loop.body[2:], varying):
+            return None
         accesses = [op for op in ops if op.opcode in ("load", "store")]
         if not all(self._is_consecutive(op, counted.iv, varying) for op in accesses):
             return None
         if not is_alone_parallel(loop, counted, self.around):
             return None
         indices = frozenset(op for op in ops if op.opcode == "index")
-        entries = [entry_of(item) for item in walk(loop.body[2:]) if isinstance(item, Loop)]
-        masked = any(entry is not None and entry.test.cond in varying for entry in entries)
-        return LanePlan(loop, counted, frozenset(varying), self.small, indices, masked)
+        return LanePlan(loop, counted, frozenset(varying), indices)
 
     def _is_consecutive(self, op: Op, iv: Param, varying: set[Value]) -> bool:
         if not any(index in varying for index in places(op)):
@@ -189,8 +147,9 @@ def is_consecutive(op: Op, iv: Param, varying: Collection[Value], *, gaps: bool)
     return form[0].get(iv) == 1 and not any(v in varying for v in form[0] if v is not iv)
 
 
-def _is_left_at_tests(items: list[Item]) -> bool:
-    """Every loop in a list is left at its entry only, which no other loop stands before, and nothing else is left."""
+def _are_left_together(items: list[Item], varying: Collection[Value]) -> bool:
+    """Every loop in a list is left at its entry only, which no other loop stands before, by all lanes; and nothing else
+    is left."""
     exits = 0
     for item in walk(items):
         match item:
@@ -198,7 +157,7 @@ def _is_left_at_tests(items: list[Item]) -> bool:
                 return False
             case Loop():
                 entry = entry_of(item)
-                if entry is None or has_loop(entry.header):
+                if entry is None or has_loop(entry.header) or entry.test.cond in varying:
                     return False
                 exits -= 1
             case Block():

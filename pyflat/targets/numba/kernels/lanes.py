@@ -5,9 +5,8 @@
     while i < upper: 8 lanes under a mask; i += 8
 
 What is the same in all lanes is computed once, by the code around. An `if` that differs between lanes computes both
-arms under masks, and chooses; a loop that differs runs while any lane goes on. A lane that has left it keeps what it
-carries, so that nothing overflows that the original does not compute. Faults and stores are those of lanes that run;
-floating-point flags that other lanes raise are found out by the careful version.
+arms under masks, and chooses. Faults and stores are those of lanes that run; floating-point flags that other lanes
+raise are found out by the careful version.
 """
 
 from __future__ import annotations
@@ -29,18 +28,14 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive, is_function
 from pyflat.targets.numba.kernels.operations import RAISES_FLAGS
-from pyflat.targets.numba.llvm import I32, I64, element_at, i64, joined, parted, stack, suffix
+from pyflat.targets.numba.llvm import I32, I64, element_at, i64, joined, parted, suffix
 from pyflat.targets.numba.ops import wraps
 
 if TYPE_CHECKING:
     from pyflat.targets.numba.kernels.emit import KernelCode
 
-REGISTERS, MASKED_REGISTERS = 4, 3
-"""Registers of lanes that run together: each waits for its own chain of operations, and the others fill the gaps. A
-loop that lanes leave one after the other needs two masks for each, of seven that the processor has: on a Zen 5 a
-Mandelbrot set ran at 5.2 times the speed of numba.njit with four, 8.0 with three."""
-PATIENCE = 2**20
-"""Turns of a loop for which lanes wait that may have to wait for ever."""
+REGISTERS = 4
+"""Registers of lanes that run together: each waits for its own chain of operations, and the others fill the gaps."""
 
 
 def lanes_in_register() -> int:
@@ -54,14 +49,13 @@ def write_lanes(code: KernelCode, plan: LanePlan, after: Any) -> None:
     lower, upper = code.lane(plan.loop.inits[plan.loop.params.index(plan.counted.iv)]), code.lane(plan.counted.upper)
     for param in plan.loop.params:
         code.values[param] = None
-    registers = MASKED_REGISTERS if plan.masked else REGISTERS
-    gang = registers * width
+    gang = REGISTERS * width
     first = _repeated(code, plan, lower.value, lambda i: b.icmp_signed(">=", b.sub(upper.value, i), i64(gang)), gang,
-                      lambda i: LoopGang(code, plan, registers).run(i, None))
+                      lambda i: LoopGang(code, plan, REGISTERS).run(i, None))
     most, rest = (code.function.append_basic_block(name) for name in ("most", "rest"))
     b.cbranch(b.icmp_signed(">", b.sub(upper.value, first), i64(gang // 2)), most, rest)
     b.position_at_end(most)
-    LoopGang(code, plan, registers).run(first, upper.value)
+    LoopGang(code, plan, REGISTERS).run(first, upper.value)
     b.branch(after)
     b.position_at_end(rest)
     _repeated(code, plan, first, lambda i: b.icmp_signed("<", i, upper.value), width,
@@ -71,7 +65,7 @@ def write_lanes(code: KernelCode, plan: LanePlan, after: Any) -> None:
 
 def _may_fault(code: KernelCode, plan: LanePlan) -> bool:
     return any(can_fault(op) for op in all_ops(plan.loop.body)
-               if op.opcode != "index" and op not in plan.small and op not in code.modest)
+               if op.opcode != "index" and op not in code.modest)
 
 
 def _repeated(code: KernelCode, plan: LanePlan, start: Any, goes_on: Any, step: int, body: Any) -> Any:
@@ -171,17 +165,9 @@ class LoopGang:
                     self._choice(item)
                 case If():
                     self._branch(item)
-                case Loop() if self.varies(self._test(item)):
-                    self._while(item)
                 case Loop():
                     self._loop(item)
         return ()
-
-    @staticmethod
-    def _test(loop: Loop) -> Value:
-        entry = entry_of(loop)
-        assert entry is not None
-        return entry.test.cond
 
     def _choice(self, node: If) -> None:
         """Both arms under masks."""
@@ -270,69 +256,6 @@ class LoopGang:
         for result, given in zip(test.results, self._arm(arm, test.results), strict=True):
             self._bind(result, given)
 
-    def _while(self, loop: Loop) -> None:
-        """A loop that lanes leave one after the other; those that have left keep what they carry."""
-        entry = entry_of(loop)
-        assert entry is not None
-        around, before = self.active, self.b.block
-        rest, end = (self.code.function.append_basic_block(name) for name in ("rest", "end"))
-        true = self.e.const(BOOL, True).value
-        turns = stack(self.b, I64) if _may_fault(self.code, self.plan) else None
-        if turns is not None:
-            self.b.store(i64(0), turns)
-        head, phis = self._head(loop)
-        live = [self._phi((true if mask is None else mask, before)) for mask in around]
-        leaving = list(zip(loop.results, entry.leave, strict=True))
-        kept = [self._kept(loop, result, value, before) for result, value in leaving]
-        self.code.leave_after_fault()
-        if turns is not None:
-            self._leave_after_waiting(turns)
-        self.active = list(live)
-        self.items(entry.header)
-        go = []
-        for r in self.registers:
-            cond = self.read(r, entry.test.cond)
-            go.append(self.b.and_((cond if entry.goes_on_if else ~cond).value, live[r]))
-        leave = []
-        for (result, value), old in zip(leaving, kept, strict=True):
-            given = self._given(result, value)
-            leave.append(self._chosen(live, given, old) if old else given)
-        self.b.cbranch(self.any(go), rest, end)
-        self.b.position_at_end(rest)
-        self.active = go
-        self._test_results(entry.test, entry.arm)
-        values = self.items(entry.rest)
-        following = [self._chosen(go, self._given(param, value), olds)
-                     for param, value, olds in zip(loop.params, values, phis, strict=True)]
-        for phi, mask in zip(live, go, strict=True):
-            phi.add_incoming(mask, self.b.block)
-        for olds, news in zip(kept, leave, strict=True):
-            for phi, value in zip(olds, news, strict=False):
-                phi.add_incoming(value, self.b.block)
-        self._again(head, phis, following)
-        self.b.position_at_end(end)
-        self.active = around
-        for result, given in zip(loop.results, leave, strict=True):
-            self._bind(result, given)
-
-    def _chosen(self, masks: Sequence[Any], new: Sequence[Any], old: Sequence[Any]) -> list[Any]:
-        return [self.b.select(mask, x, y) for mask, x, y in zip(masks, new, old, strict=False)]
-
-    def _kept(self, loop: Loop, result: Param, value: Value, before: Any) -> list[Any]:
-        """Phis for what lanes leave with, where that is neither carried nor from outside: the header gives other lanes
-        another number."""
-        if result.kind is MEMORY or value in loop.params or isinstance(value, Const):
-            return []
-        return [self._phi((self.e.const(result.kind, 0).value, before)) for _ in self.registers]
-
-    def _leave_after_waiting(self, turns: Any) -> None:
-        """A lane may be one that the original does not come to, because another one raises behind the loop."""
-        go = self.code.function.append_basic_block("go")
-        count = self.b.add(self.b.load(turns, typ=I64), i64(1))
-        self.b.store(count, turns)
-        self.b.cbranch(self.b.icmp_unsigned(">", count, i64(PATIENCE)), self.code.waited, go)
-        self.b.position_at_end(go)
-
     @contextmanager
     def under(self, conditions: Sequence[tuple[Value, bool]]) -> Iterator[None]:
         """What is written inside is for lanes in which these hold."""
@@ -387,7 +310,7 @@ class LoopGang:
             harmless = self.code.hidden(self.e.const(FLOAT, 1))  # else LLVM would choose between two quotients
             args[-1] = self.e.select(Lane(self.e, BOOL, mask), args[-1], harmless)
         lanes[op] = self.code.value_of(self.e, op, args) if value is None else Lane(self.e, op.kind, value)
-        if op in self.code.modest or op in self.plan.small:
+        if op in self.code.modest:
             return
         if op in self.code.removable:
             self.code.keep(lanes[op])

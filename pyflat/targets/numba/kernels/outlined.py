@@ -12,8 +12,9 @@ elements, narrow ints. What is cheap in every lane is left to LLVM, which makes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -33,13 +34,15 @@ from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
 from pyflat.targets.numba.kernels.operations import KernelOperations
 from pyflat.targets.numba.kernels.places import CONTIGUOUS, ROWS
+from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64, stack
 from pyflat.targets.numba.numpy_loops import calls_numpy
 
 AT_ONCE = 1024
 """Iterations of a block that is copied: with what it is copied from, it stays in the second-level cache."""
 EXPENSIVE = 10.0
-"""Adds that an operation costs which LLVM makes no vectors of."""
+"""Adds that an operation costs which LLVM makes no vectors of. NumPy's functions alone are called for lanes of a kernel
+as well, and of float32 in half the time."""
 _LANES = {"f8": FLOAT, "i8": INT, "b1": BOOL}
 """Dtypes whose elements are lanes as they lie."""
 
@@ -66,13 +69,17 @@ def plan_outlined(kernel: Kernel, warns: bool) -> dict[Loop, OutlinedLoop]:
     """The loops whose bodies run as flat functions. `warns`: flags that operations raise are looked at."""
     found: dict[Loop, OutlinedLoop] = {}
 
+    @cache
+    def lost() -> Set[Value]:
+        return set[Value]().union(*removable(kernel.function, kernel.indices.here, flat=True)) if warns else set()
+
     def search(items: list[Item]) -> bool:
         some = False
         for item in items:
             if isinstance(item, Block):
                 continue
             inner = sum(map(search, child_lists(item))) > 0
-            plan = None if inner or not isinstance(item, Loop) else _planned(kernel, item, len(found), warns)
+            plan = None if inner or not isinstance(item, Loop) else _planned(kernel, item, len(found), warns, lost)
             if plan is not None:
                 found[plan.loop] = plan
             some |= inner or plan is not None
@@ -82,19 +89,18 @@ def plan_outlined(kernel: Kernel, warns: bool) -> dict[Loop, OutlinedLoop]:
     return found
 
 
-def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool) -> OutlinedLoop | None:
+def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool, lost: Callable[[], Set[Value]]
+             ) -> OutlinedLoop | None:
     counted, body = recognise_counted(loop), loop.body[2:]
     ops = list(all_ops(body))
     if counted is None or counted.step != 1 or not carries_memory_only(loop, counted):
         return None
-    worth = has_loop(body) or any(cost_of(op, 1) >= EXPENSIVE for op in ops)
+    worth = has_loop(body) or not any(map(calls_numpy, ops)) and any(cost_of(op, 1) >= EXPENSIVE for op in ops)
     if not worth and ways.KERNEL_BODIES.forced is None:
         return None
     if not is_alone_parallel(loop, counted, kernel.surroundings()):
         return None
-    if warns and any(map(calls_numpy, ops)):  # whose code clears the flags that tell of warnings
-        return None
-    found = outlined(kernel.function.name, body, loop)
+    found = outlined(kernel.function.name, body, loop, kept=lost() & {*definitions(body)})
     if found is None or not found.stores or not found.function.params:
         return None
     outside = {*definitions(loop.body)} - {counted.iv}
@@ -127,8 +133,9 @@ class _BodyWriter:
         self.operands = [self._is_in_place(op) for op in plan.body.loads]
         self.results = [self._is_in_place(op) and memories[op.attr("array")] not in read
                         and len(stored) == len(plan.body.stores) for op in plan.body.stores]
+        self.unread = len(plan.body.function.result_kinds) - 1 - len(plan.body.stores)
         varying = [value for value in plan.body.given if value is self.iv]
-        self.in_place = all(self.operands) and all(self.results) and not varying
+        self.in_place = all(self.operands) and all(self.results) and not varying and not self.unread
 
     def _is_in_place(self, access: Op) -> bool:
         """Its elements lie one after the other, as lanes do."""
@@ -146,7 +153,8 @@ class _BodyWriter:
         upper = code.lane(plan.counted.upper).value
         for param in loop.params:
             code.values[param] = None
-        buffers = [None if there else stack(b, I64, AT_ONCE) for there in [*self.operands, *self.results]]
+        there = [*self.operands, *self.results, *[False] * self.unread]
+        buffers = [None if each else stack(b, I64, AT_ONCE) for each in there]
         scalars = {value: stack(b, I64) for value in plan.body.given if value is not self.iv}
         counters = stack(b, I64, AT_ONCE) if self.iv in plan.body.given else None
         for value, place in scalars.items():
@@ -181,9 +189,10 @@ class _BodyWriter:
                     self._put(counters, k, Lane(code.e, INT, b.add(start, k, flags=["nsw"])))
             places_.append(counters if value is self.iv else scalars[value])
         outs = buffers[len(body.loads):]
-        places_ += [self._address(op, start) if out is None else out for op, out in zip(body.stores, outs, strict=True)]
+        stored = [self._address(op, start) if out is None else out for op, out in zip(body.stores, outs, strict=False)]
+        places_ += [*stored, *outs[len(stored):]]
         self._call(places_, count)
-        for op, out in zip(body.stores, outs, strict=True):
+        for op, out in zip(body.stores, outs, strict=False):
             if out is not None:
                 with counted(b, count) as k:
                     code.values[self.iv] = Lane(code.e, INT, b.add(start, k, flags=["nsw"]))
@@ -236,9 +245,10 @@ class _BodyWriter:
     def _call(self, operands: list[Any], count: Any) -> None:
         b, code, plan = self.b, self.code, self.plan
         body = plan.body
-        kinds = [param.kind for param in body.function.params] + [op.args[-1].kind for op in body.stores]
+        results = body.function.result_kinds[:-1]
+        kinds = [*(param.kind for param in body.function.params), *results]
         uniform = [*[False] * len(body.loads), *[value is not self.iv for value in body.given],
-                   *[False] * len(body.stores)]
+                   *[False] * len(results)]
         data, steps = stack(b, POINTER, len(operands)), stack(b, I64, len(operands))
         for k, (operand, kind, same) in enumerate(zip(operands, kinds, uniform, strict=True)):
             b.store(operand, element_at(b, data, i64(k), POINTER))

@@ -12,7 +12,7 @@ assumed at first, and taken back where it turns out otherwise.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from pyflat.ir.loops import all_ops, recognise_counted
 from pyflat.ir.memory import may_warn
@@ -40,17 +40,21 @@ _NEEDING = frozenset({"add", "sub", "mul", "divide", "rounded"})
 """Operations whose value LLVM cannot tell without that of a float operand, whatever it is."""
 Demanded = frozenset[Value] | None
 """None: everything, where the original runs instead."""
+Removable = tuple[set[Op], frozenset[Param]]
 
 
-def removable(fn: Function, inside: Collection[Op] = ()) -> tuple[set[Op], frozenset[Param]]:
+def removable(fn: Function, inside: Collection[Op] = (), *, flat: bool = False) -> Removable:
     """The float operations that may warn and that nothing surely keeps, where the numbers are kept that some loops end
-    with; and these: one is less than what each iteration adds to it. `inside`: indices that are not tested."""
-    alone = _Demanded(fn, inside, frozenset()).removable()
+    with; and these: one is less than what each iteration adds to it. `inside`: indices that are not tested; `flat`: of
+    flat functions, where no loop with a test of its own is written out, and what it carries may be kept, too."""
+    alone = _Demanded(fn, inside, frozenset(), flat).removable()
     loops = {item: set(all_ops(item.body)) & alone for item in walk(fn.body) if isinstance(item, Loop)}
-    ends = frozenset(result for loop, ops in loops.items() if ops for result in loop.results if result.kind is FLOAT)
+    numbers = {loop: [each for each in (*loop.results, *(loop.params if flat else ())) if each.kind is FLOAT]
+               for loop, ops in loops.items() if ops}
+    ends = frozenset(end for found in numbers.values() for end in found)
     while True:
-        rest = _Demanded(fn, inside, ends).removable()
-        useful = frozenset(end for loop, ops in loops.items() if ops - rest for end in loop.results if end in ends)
+        rest = _Demanded(fn, inside, ends, flat).removable()
+        useful = frozenset(end for loop, found in numbers.items() if loops[loop] - rest for end in found if end in ends)
         if useful == ends:
             return rest, ends
         ends = useful
@@ -59,9 +63,13 @@ def removable(fn: Function, inside: Collection[Op] = ()) -> tuple[set[Op], froze
 class _Demanded:
     """`ends`: results of loops that are kept."""
 
-    def __init__(self, fn: Function, inside: Collection[Op], ends: Collection[Value]):
-        self.fn, self.inside, self.ends = fn, inside, ends
+    def __init__(self, fn: Function, inside: Collection[Op], ends: Collection[Value], flat: bool):
+        self.fn, self.inside, self.ends, self.flat = fn, inside, ends, flat
         self.kept: set[Value] = set()
+        self.carried: dict[Label, Set[Value]] = {}
+        """What of it is kept where a loop is left."""
+        self.told: set[Label] = set()
+        """Loops of which the result says when they are left."""
         self.doubted: set[Param] = set()
         """Parameters of loops that some way does not demand."""
         self.ways: dict[Label, tuple[Sequence[Value], Demanded]] = {fn.label: ((), frozenset())}
@@ -108,6 +116,8 @@ class _Demanded:
             if op in wanted:
                 self.kept.add(op)
                 wanted |= _behind_one(op)
+                if self.flat:
+                    wanted |= frozenset(_compared(op))
             wanted |= self._by(op, loop)
         return wanted
 
@@ -117,7 +127,10 @@ class _Demanded:
         if end.label is self.fn.label:
             return frozenset(end.values)
         taken, wanted = self.ways[end.label]
-        return None if wanted is None else wanted | {v for p, v in zip(taken, end.values, strict=True) if p in wanted}
+        if wanted is None:
+            return None
+        return wanted | self.carried.get(end.label, frozenset()) | {
+            v for p, v in zip(taken, end.values, strict=True) if p in wanted}
 
     def _by(self, op: Op, loop: Loop | None) -> frozenset[Value]:
         """What an operation demands."""
@@ -130,6 +143,8 @@ class _Demanded:
                 for items in (node.then, node.orelse)]
         both = [arm for arm in arms if arm is not None]
         found = None if not both else both[0] if len(both) == 1 else both[0] & both[1]
+        if found is not None and any(_leaves(items) in self.told for items in (node.then, node.orelse)):
+            return found | {node.cond, *(_compared(node.cond) if isinstance(node.cond, Op) else ())}
         if found is None or not isinstance(node.cond, Op) or not any(
                 self._stays(op, loop) for items in (node.then, node.orelse) for item in items if isinstance(item, Block)
                 for op in item.ops):
@@ -141,6 +156,9 @@ class _Demanded:
             after |= self.used.intersection(loop.results)
         if after is not None:
             after |= frozenset(self.ends).intersection(loop.results)
+        if self.flat and after is not None and _tells(loop, after):
+            self.told.add(loop.label)
+        self.carried[loop.label] = frozenset(self.ends).intersection(loop.params)
         carried = frozenset(p for p in loop.params if p not in self.doubted)
         self.ways[loop.label] = loop.results, after
         self.ways[loop.again] = loop.params, carried
@@ -194,6 +212,24 @@ def _runs_through(loop: Loop) -> bool:
     return sum(end.label is not FAULT for end in exits) == 1
 
 
+def _leaves(items: list[Item]) -> Label | None:
+    """Where a list goes that does not come to its end."""
+    end = items[-1].end if isinstance(items[-1], Block) else None
+    return end.label if isinstance(end, Exit) else None
+
+
+def _tells(loop: Loop, wanted: Set[Value]) -> bool:
+    """Whether something that is demanded behind a loop is another number at each trip."""
+    last = loop.body[-1]
+    following = last.end.values if isinstance(last, Block) and isinstance(last.end, Yield) else ()
+    changing = {param for param, value in zip(loop.params, following, strict=False)
+                if isinstance(value, Op) and not _sources(value).isdisjoint(loop.params)}
+    exits = [item.end for item in walk(loop.body) if isinstance(item, Block) and isinstance(item.end, Exit)
+             and item.end.label is loop.label]
+    return any(result in wanted and value in changing
+               for end in exits for result, value in zip(loop.results, end.values, strict=True))
+
+
 def _flow(taken: Sequence[Value], items: list[Item], wanted: Demanded) -> Demanded:
     """What is demanded of what a list yields."""
     last = items[-1]
@@ -209,7 +245,7 @@ def _needs(op: Op) -> bool:
 
 def _behind_one(op: Op) -> frozenset[Value]:
     """What a demanded operation of one number demands: LLVM knows no such function without its argument."""
-    one = len(op.args) == 1 and op.args[0].kind is FLOAT and op.kind in (INT, FLOAT)
+    one = len(op.args) == 1 and {op.kind, op.args[0].kind} <= {INT, FLOAT}
     return frozenset(op.args) if one else frozenset()
 
 

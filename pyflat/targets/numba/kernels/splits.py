@@ -26,7 +26,7 @@ from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import BOOL, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
-from pyflat.targets.numba.kernels.lane_plans import LanePlan, bounded_ints, is_function, is_possible
+from pyflat.targets.numba.kernels.lane_plans import LanePlan, is_function, is_possible
 from pyflat.targets.numba.kernels.lanes import LoopGang, lanes_in_register
 from pyflat.targets.numba.kernels.places import kernel_memories
 from pyflat.targets.numba.llvm import I64, element_at, i64, stack
@@ -65,17 +65,17 @@ class LoopCut:
 
 def plan_splits(kernel: Kernel, kept: set[Loop]) -> dict[Loop, LoopCut]:
     """The loops to split. `kept`: loops that are lanes as a whole."""
-    fn, small = kernel.function, bounded_ints(kernel)
+    fn = kernel.function
     made = [op for op in all_ops(fn.body) if op.opcode in ("alloc", "routine")]
     memories = kernel_memories(kernel, made)
     inside = {id(each) for loop in kept for each in [loop, *walk(loop.body)]}
     loops = [item for item in walk(fn.body) if isinstance(item, Loop) and id(item) not in inside]
     around = kernel.surroundings()
-    found = [_split(loop, memories, small, around) for loop in loops]
+    found = [_split(loop, memories, around) for loop in loops]
     return {each.plan.loop: each for each in found if each is not None}
 
 
-def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], around: Surroundings) -> LoopCut | None:
+def _split(loop: Loop, memories: Mapping[str, object], around: Surroundings) -> LoopCut | None:
     counted = recognise_counted(loop)
     if counted is None or counted.step != 1 or has_loop(loop.body) or not iterates(loop):
         return None
@@ -98,7 +98,7 @@ def _split(loop: Loop, memories: Mapping[str, object], small: frozenset[Value], 
         chosen = not isinstance(value, Op)  # which lanes have, one by one
         varying |= {value} if chosen or any(arg in varying for arg in step.of) else set()
     indices = frozenset(op for op in lanes if isinstance(op, Op) and op.opcode == "index")
-    return LoopCut(LanePlan(loop, counted, frozenset(varying), small, indices, False), lanes, made, taken)
+    return LoopCut(LanePlan(loop, counted, frozenset(varying), indices), lanes, made, taken)
 
 
 def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> dict[Value, LaneStep]:

@@ -17,16 +17,18 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import places
 from pyflat.analysis.varying import LoopNest
 from pyflat.functions import ways
 from pyflat.functions.array_lanes import PATIENCE, Line, Wraps, blocks
 from pyflat.ir.formats import F8, dtypes
-from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.loops import all_ops, definitions, has_loop
 from pyflat.ir.nodes import Const, Function, If, Item, Op, Param, Value, walk
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import results_of
 from pyflat.passes.outline import Outlined, outlined
+from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numpy import engine
 from pyflat.targets.numpy.costs import cost_of
 from pyflat.targets.numpy.kernels.boxes import Slices, certain_in
@@ -39,14 +41,14 @@ EXPENSIVE = 2.0
 """Nanoseconds for a lane of an operation that makes a body worth it."""
 
 
-def body_of(name: str, nest: LoopNest, boxes: Slices) -> Outlined | None:
+def body_of(kernel: Kernel, nest: LoopNest, boxes: Slices) -> Outlined | None:
     """The flat function of a nest's body, None where that is no such function, or gains nothing by it."""
-    found = _outlined(name, nest, boxes)
+    found = _outlined(kernel, nest, boxes)
     ways.note(ways.KERNEL_BODIES.name, "in place" if found is None else "flat")
     return found
 
 
-def _outlined(name: str, nest: LoopNest, boxes: Slices) -> Outlined | None:
+def _outlined(kernel: Kernel, nest: LoopNest, boxes: Slices) -> Outlined | None:
     forced = ways.KERNEL_BODIES.forced
     if forced == "in place" or forced is None and not _gains(nest.body):
         return None
@@ -54,7 +56,8 @@ def _outlined(name: str, nest: LoopNest, boxes: Slices) -> Outlined | None:
     tested = certain_in(nest).union(*[_indices(op) for op in accesses if op in boxes.slices])
     if not all(op in boxes.slices or tested.issuperset(_indices(op)) for op in accesses if op.opcode == "store"):
         return None
-    return outlined(name, nest.body, nest.loops[-1], tested, PATIENCE)
+    kept = set[Value]().union(*removable(kernel.function, kernel.indices.here, flat=True))
+    return outlined(kernel.function.name, nest.body, nest.loops[-1], tested, PATIENCE, kept.intersection(definitions(nest.body)))
 
 
 def _gains(body: list[Item]) -> bool:
@@ -87,8 +90,10 @@ class Body:
         given = [each.array() if isinstance(each, Line) else each for each in operands]
         dtypes = self._engine.dtypes
         if self._apart and all(out is not None and out.flags.c_contiguous and out.dtype == dtype
-                               for out, dtype in zip(outs, dtypes, strict=True)):
-            self._run(shape, given, [out.reshape(-1) for out in outs])
+                               for out, dtype in zip(outs, dtypes, strict=False)):
+            n = math.prod(shape)
+            more = [np.empty(n, dtype) for dtype in dtypes[len(outs):]]
+            self._run(shape, given, [*[out.reshape(-1) for out in outs], *more])
             return None
         at_once = any(out is None for out in outs)
         for start, stop in [(0, shape[0])] if at_once else blocks(0, shape[0], math.prod(shape[1:])):
@@ -96,12 +101,12 @@ class Body:
             results = [np.empty(math.prod(part), dtype) for dtype in dtypes]
             self._run(part, [each[start:stop] if np.ndim(each) and len(each) > 1 else each for each in given], results)
             found = [result.reshape(part) for result in results]
-            for out, result in zip(outs, found, strict=True):
+            for out, result in zip(outs, found, strict=False):
                 if out is not None:
                     out[start:stop] = result
         if not at_once:
             return None
-        found = [result for out, result in zip(outs, found, strict=True) if out is None]
+        found = [result for out, result in zip(outs, found, strict=False) if out is None]
         return found if len(found) > 1 else found[0]
 
     def _run(self, shape: tuple[int, ...], operands: Sequence[Any], results: list[Any]) -> None:

@@ -56,7 +56,7 @@ class Nests(Operations):
         self.varying.update(each.iv for each in nest.counted)
         inside = varying_in(nest.loops[0], self.varying)
         self.boxes = boxes_of(nest, inside, self.nonnegative)
-        self.flat = None if any(names) else body_of(self.kernel.function.name, nest, self.boxes)
+        self.flat = None if any(names) else body_of(self.kernel, nest, self.boxes)
         in_order = self.flat is not None and all(op in self.boxes.slices for op in self.flat.stores)
         self.reordered |= not in_order and self.may_raise()
         self._skip(nest)

@@ -126,9 +126,9 @@ def test_an_operation_without_a_use_warns(function, target):
         assert count == 0 or found[0] or function is overwritten_at_once
 
 
-def _removable(function, **arguments):
+def _removable(function, *, flat=False, **arguments):
     kernel = specialise_kernel(function, arguments)
-    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.kernel(kernel)))[0]]
+    return [op.opcode for op in removable(pipelines.run(kernel.function, pipelines.kernel(kernel)), flat=flat)[0]]
 
 
 ARRAY, OTHER, NUMBER = ArrayArgument("f8", 1, 0), ArrayArgument("f8", 1, 1), Leaf(FLOAT)
@@ -171,6 +171,30 @@ def test_what_is_needed_costs_nothing(function):
 
 def test_a_sum_of_which_one_way_returns_nothing():
     assert "add" in _removable(left_early, a=ARRAY)
+
+
+def counted_trips(a, out):
+    for i in range(len(a)):
+        x, n = a[i], 0
+        while n < len(out) and x * x < 100.0:
+            x = x * x + 1.0
+            n += 1
+        out[i] = n
+
+
+def tried_at_all(a, out):
+    for i in range(len(a)):
+        x, y = a[i], 0.0
+        while x * x < 100.0:
+            x = x * x + 1.0
+            y = 2.0
+        out[i] = y
+
+
+def test_a_flat_function_tests_what_tells_how_long_a_loop_runs():
+    assert _removable(counted_trips, a=ARRAY, out=OTHER) != []
+    assert _removable(counted_trips, flat=True, a=ARRAY, out=OTHER) == []
+    assert "mul" in _removable(tried_at_all, flat=True, a=ARRAY, out=OTHER)
 
 
 def test_what_a_loop_ends_with_is_kept_instead_of_all_it_adds():
