@@ -245,10 +245,10 @@ def body(function: Callable[..., Any]) -> Callable[..., Any]:
         if np.any(suspect):
             raise Wraps
         results = [np.broadcast_to(value, shape) for value in values]
-        for out, result in zip(outs, results, strict=False):
+        for out, result in zip(outs, results, strict=True):
             if out is not None:
                 out[...] = result
-        left = [result for out, result in zip(outs, results, strict=False) if out is None]
+        left = [result for out, result in zip(outs, results, strict=True) if out is None]
         return left[0] if len(left) == 1 else left
 
     return run

@@ -12,6 +12,7 @@ the number that was stored.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -27,6 +28,7 @@ from pyflat.ir.nodes import (
     Const,
     End,
     Exit,
+    Fault,
     Function,
     If,
     Item,
@@ -40,7 +42,7 @@ from pyflat.ir.nodes import (
     Yield,
     walk,
 )
-from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, VOID
 from pyflat.ir.uses import results_of
 from pyflat.passes import pipelines
 
@@ -50,13 +52,17 @@ Element = tuple[str, tuple[object, ...]]
 _NUMBERS = frozenset({"rounded", "narrow", "divide", "fitted", "u_shl", "u_shr", "u_div", "u_mod", "u_float"})
 
 
+_NONE = Fault("", "")
+"""What does not occur."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outlined:
     """The body of a loop as a function for engines, whose last result is the suspect bit.
 
     loads    for the first parameters an access to the element that each is
     given    what the others are: numbers of the code around the body, counters among them
-    stores   for each of the first results a store of the element that it is
+    stores   for each result but the suspect bit a store of the element that it is
     endless  a lane may never end that the original never comes to, since an iteration before it raises
     """
 
@@ -68,13 +74,12 @@ class Outlined:
 
 
 def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] | None = None,
-             patience: int | None = None, kept: Set[Value] | None = None) -> Outlined | None:
+             patience: int | None = None, kept: Set[Value] = frozenset()) -> Outlined | None:
     """The body of an iteration, which `loop` goes on after; None for what needs memory.
 
     tested    the indices that are known to be inside, None for all; lanes with another one that is not are suspect
     patience  so many trips after which lanes are suspect that may never end, though the original may not come to them
-    kept      numbers that one more result needs, so that no operation is left out which may warn; None: it is seen to
-              that none is
+    kept      numbers that are computed, as far as an iteration comes to them, though nothing may need them
     """
     ops = list(all_ops(list(body)))
     if any(op.opcode in WRAPPING or op.opcode in MEMORY_OPERATIONS and op.opcode not in (
@@ -88,18 +93,14 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] 
     ahead = all(_is_ahead(op, body) for op in ops if op.opcode in ("load", "store"))
     if leaves or not ahead or not memories.are_told_apart():
         return None
-    made = _BodyCopier(memories, loop, tested, kept or frozenset()).outline(name, body)
+    made = _BodyCopier(memories, loop, tested, kept).outline(name, body)
     try:
         flat = pipelines.flatten_ir(made.function)
     except FlattenError:
         return None
-    faults = any(op.opcode == "fault" for op in all_ops(flat.body))
+    faults = any(op.opcode == "fault" and op.attr("fault") is not _NONE for op in all_ops(flat.body))
     endless = faults and any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
     function = pipelines.run(flat, pipelines.engine(patience if endless else None, told=False))
-    left = {op.origin for op in all_ops(function.body) if may_warn(op.opcode, op.kind)}
-    if any(op.opcode == "index" for op in all_ops(function.body)) or kept is None and not left.issuperset(
-            op.origin for op in ops if may_warn(op.opcode, op.kind)):  # one is left out that may warn
-        return None
     return _without_unused(Outlined(function, made.loads, made.given, made.stores, endless))
 
 
@@ -203,12 +204,6 @@ class _BodyCopier(Copier):
         super().__init__()
         self.memories, self.around, self.kept = memories, loop, kept
         self.tested = tested
-        self.truth: Value = Const(BOOL, False)
-        """What has been made of numbers that are kept: all nodes around these pass it on."""
-        self.passing: set[Label | None] = {None} if kept else set()
-        """Labels that take it, and None where the end of a list does."""
-        self.left_with: dict[Label, list[Param]] = {}
-        """What loops carry that is kept where they are left."""
         self.held: dict[Value, dict[Element, Value]] = {}
         """What the elements of a memory hold, as far as it can be one of several things."""
         self.first: dict[Element, Param] = {}
@@ -217,6 +212,12 @@ class _BodyCopier(Copier):
         """The conditions, and whether each has to hold, under which lanes come to the place."""
         self.one = Param(FLOAT, "one")
         """1.0, of which a compiler does not know: it would divide before it chooses."""
+        self.none = Param(FLOAT, "none")
+        """A nan, of which a compiler does not know either: no number is the same."""
+        self.left_with: dict[Label, list[Param]] = {}
+        """What loops carry that is kept where they are left."""
+        self.waiting: list[Op] = []
+        """Tests that keep what a node has made."""
         self.unread: set[Value] = set()
         """What an iteration computes for the next one, or for where elements are, alone."""
         self.labels[loop.again] = self.end_label
@@ -241,15 +242,14 @@ class _BodyCopier(Copier):
         if isinstance(last.end, Yield):
             last.end = Yield(self._stored(_end_of(body)))
         stores = [store for elements in self.memories.stored.values() for store in elements.values()]
-        kinds = [*(store.args[-1].kind for store in stores), *[BOOL] * bool(self.kept)]
-        made = Function(name, [*self.first.values(), *params, self.one], items, self.end_label, kinds)
-        return Outlined(made, loads, [*given, Const(FLOAT, 1.0)], stores)
+        kinds = [store.args[-1].kind for store in stores]
+        made = Function(name, [*self.first.values(), *params, self.one, self.none], items, self.end_label, kinds)
+        return Outlined(made, loads, [*given, Const(FLOAT, 1.0), Const(FLOAT, math.nan)], stores)
 
     def _stored(self, end: End) -> list[Value]:
         """What the elements that are stored to hold where an iteration ends."""
         now = {self.memories.memory(value): value for value in end.values if value.kind is MEMORY}
-        stored = [value for of in self.memories.stored for value in self._held(now.get(of, of)).values()]
-        return [*stored, *[self.truth] * bool(self.kept)]
+        return [value for of in self.memories.stored for value in self._held(now.get(of, of)).values()]
 
     def _held(self, memory: Value) -> dict[Element, Value]:
         found = self.held.get(memory)
@@ -274,17 +274,12 @@ class _BodyCopier(Copier):
 
     def loop(self, loop: Loop) -> Loop:
         counted, loop.counted = loop.counted, None
-        init, param = self.truth, Param(BOOL)
-        self.left_with[loop.label] = [each for each in loop.params if each in self.kept]
-        self.truth = param if None in self.passing else init
+        kept = self.left_with[loop.label] = [each for each in loop.params if each in self.kept]
         try:
             made = super().loop(loop)
         finally:
             loop.counted = counted
-        if None in self.passing:
-            made.params.append(param)
-            made.inits.append(init)
-        made.results += self.params(self.left_with[loop.label])
+        made.results += self.params(kept)
         found = None if counted is None else self.values[counted]
         assert found is None or isinstance(found, Param)
         made.counted = found
@@ -293,24 +288,19 @@ class _BodyCopier(Copier):
     def end(self, end: End) -> End:
         if isinstance(end, Exit) and end.label is self.around.again:
             return Exit(self.end_label, self._stored(end))
-        made, label = super().end(end), end.label if isinstance(end, Exit) else None
-        if label is not None:
-            made.values = [*made.values, *map(self.read, self.left_with.get(label, ()))]
-        if label in self.passing:
-            made.values = [*made.values, self.truth]
+        made = super().end(end)
+        if isinstance(end, Exit):
+            made.values = [*made.values, *map(self.read, self.left_with.get(end.label, ()))]
         return made
 
     # --- under conditions
     def items(self, items: Sequence[Item]) -> list[Item]:
-        before, found, ended = self.under, list[Item](), list[Op]()
+        before, found = self.under, list[Item]()
         for item in items:
-            if isinstance(item, Block):
-                made = self.block(item)
-                found.append(Block([*ended, *made.ops], made.end))
-            else:
-                found.append(self.node(item))
-                ends = [*item.results, *(item.params if isinstance(item, Loop) else ())]
-                ended = [op for value in ends if value in self.kept for op in self._keep(value)]
+            found += super().items([item])
+            if not isinstance(item, Block):
+                made = [*item.results, *(item.params if isinstance(item, Loop) else ())]
+                self.waiting = [op for value in made for op in self._kept(value)]
             if isinstance(item, If):
                 for arm, holds in ((item.then, False), (item.orelse, True)):
                     if isinstance(_last(arm), Exit):  # only the other arm comes here
@@ -319,32 +309,22 @@ class _BodyCopier(Copier):
         return found
 
     def node(self, node: Node) -> Node:
-        passing, before = self.passing, self.truth
-        inside = not self.kept.isdisjoint(definitions([node]))
-        labels = {Loop: ("label", "again"), Region: ("label",), If: ()}[type(node)]
-        self.passing = passing - {None} | ({None, *(getattr(node, name) for name in labels)} if inside else set())
-        made = self._if(node) if isinstance(node, If) else super().node(node)
-        self.passing, self.truth = passing, before
-        if inside:
-            made.results.append(after := Param(BOOL))
-            self.truth = after
-        return made
-
-    def _if(self, node: If) -> If:
-        cond, before, truth = self.read(node.cond), self.under, self.truth
+        if not isinstance(node, If):
+            return super().node(node)
+        cond, before = self.read(node.cond), self.under
         self.under = (*before, (cond, True))
         then = self.items(node.then)
-        self.under, self.truth = (*before, (cond, False)), truth
+        self.under = (*before, (cond, False))
         orelse = self.items(node.orelse)
         self.under = before
         return If(cond, then, orelse, self.params(node.results), node.origin)
 
-    def _keep(self, value: Value) -> list[Op]:
-        """A test of a number that no compiler knows the outcome of."""
-        test = Op("eq", (self.read(value), self.one), BOOL)
-        made = Op("or", (self.truth, test), BOOL)
-        self.truth = made
-        return [test, made]
+    def _kept(self, value: Value) -> list[Op]:
+        """A test that no compiler knows the outcome of, as a fault that does not occur, where a number is kept."""
+        if value not in self.kept:
+            return []
+        test = Op("eq", (self.read(value), self.none), BOOL)
+        return [test, Op("fault", (test,), VOID, attrs=(("fault", _NONE),))]
 
     def _harmless(self, op: Op) -> list[Op]:
         """The operation with 1 for an operand in lanes that do not come to it, which are computed too: it raises no
@@ -366,8 +346,8 @@ class _BodyCopier(Copier):
         return [*made, copy]
 
     def block(self, block: Block) -> Block:
-        ops = [made for op in block.ops
-               for made in (*self.standing_for(op), *(self._keep(op) if op in self.kept else ()))]
+        ops, self.waiting = self.waiting, []
+        ops += [made for op in block.ops for made in (*self.standing_for(op), *self._kept(op))]
         return Block(ops, self.end(block.end) if block.end is not None else None)
 
     def standing_for(self, op: Op) -> Sequence[Op]:

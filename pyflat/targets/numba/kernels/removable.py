@@ -38,6 +38,7 @@ from pyflat.ir.types import FLOAT, INT
 
 _NEEDING = frozenset({"add", "sub", "mul", "divide", "rounded"})
 """Operations whose value LLVM cannot tell without that of a float operand, whatever it is."""
+_OF_TWO = frozenset({"divide", "truediv", "mod", "pow", "np_power"})
 Demanded = frozenset[Value] | None
 """None: everything, where the original runs instead."""
 Removable = tuple[set[Op], frozenset[Param]]
@@ -115,7 +116,7 @@ class _Demanded:
                 continue
             if op in wanted:
                 self.kept.add(op)
-                wanted |= _behind_one(op)
+                wanted |= _behind(op)
                 if self.flat:
                     wanted |= frozenset(_compared(op))
             wanted |= self._by(op, loop)
@@ -243,10 +244,15 @@ def _needs(op: Op) -> bool:
         isinstance(arg, Const) and not math.isfinite(arg.value or 0.0) for arg in op.args)
 
 
-def _behind_one(op: Op) -> frozenset[Value]:
-    """What a demanded operation of one number demands: LLVM knows no such function without its argument."""
+def _behind(op: Op) -> frozenset[Value]:
+    """What a demanded operation demands: LLVM knows no function of one number without it, and no quotient, remainder or
+    power of two without both, where the second is not 0, which some decide at once."""
+    if op.opcode == "select" and op.args[1] is op.args[2]:
+        return frozenset(op.args[1:])
     one = len(op.args) == 1 and {op.kind, op.args[0].kind} <= {INT, FLOAT}
-    return frozenset(op.args) if one else frozenset()
+    two = op.opcode in _OF_TWO and all(arg.kind is FLOAT and (not isinstance(arg, Const) or arg.value)
+                                       for arg in op.args)
+    return frozenset(op.args) if one or two else frozenset()
 
 
 def _compared(op: Op) -> tuple[Value, ...]:

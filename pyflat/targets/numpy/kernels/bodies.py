@@ -57,7 +57,8 @@ def _outlined(kernel: Kernel, nest: LoopNest, boxes: Slices) -> Outlined | None:
     if not all(op in boxes.slices or tested.issuperset(_indices(op)) for op in accesses if op.opcode == "store"):
         return None
     kept = set[Value]().union(*removable(kernel.function, kernel.indices.here, flat=True))
-    return outlined(kernel.function.name, nest.body, nest.loops[-1], tested, PATIENCE, kept.intersection(definitions(nest.body)))
+    kept &= set(definitions(nest.body))
+    return outlined(kernel.function.name, nest.body, nest.loops[-1], tested, PATIENCE, kept)
 
 
 def _gains(body: list[Item]) -> bool:
@@ -90,10 +91,8 @@ class Body:
         given = [each.array() if isinstance(each, Line) else each for each in operands]
         dtypes = self._engine.dtypes
         if self._apart and all(out is not None and out.flags.c_contiguous and out.dtype == dtype
-                               for out, dtype in zip(outs, dtypes, strict=False)):
-            n = math.prod(shape)
-            more = [np.empty(n, dtype) for dtype in dtypes[len(outs):]]
-            self._run(shape, given, [*[out.reshape(-1) for out in outs], *more])
+                               for out, dtype in zip(outs, dtypes, strict=True)):
+            self._run(shape, given, [out.reshape(-1) for out in outs])
             return None
         at_once = any(out is None for out in outs)
         for start, stop in [(0, shape[0])] if at_once else blocks(0, shape[0], math.prod(shape[1:])):
@@ -101,12 +100,12 @@ class Body:
             results = [np.empty(math.prod(part), dtype) for dtype in dtypes]
             self._run(part, [each[start:stop] if np.ndim(each) and len(each) > 1 else each for each in given], results)
             found = [result.reshape(part) for result in results]
-            for out, result in zip(outs, found, strict=False):
+            for out, result in zip(outs, found, strict=True):
                 if out is not None:
                     out[start:stop] = result
         if not at_once:
             return None
-        found = [result for out, result in zip(outs, found, strict=False) if out is None]
+        found = [result for out, result in zip(outs, found, strict=True) if out is None]
         return found if len(found) > 1 else found[0]
 
     def _run(self, shape: tuple[int, ...], operands: Sequence[Any], results: list[Any]) -> None:
