@@ -17,6 +17,7 @@ from collections.abc import Container, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pyflat.analysis.parallel_loops import linear, places
+from pyflat.analysis.varying import varying_in
 from pyflat.errors import FlattenError
 from pyflat.ir.build import const
 from pyflat.ir.edit.copying import Copier
@@ -91,7 +92,7 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] 
     leaves = any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in labels
                  for item in walk(list(body)))
     ahead = all(_is_ahead(op, body) for op in ops if op.opcode in ("load", "store"))
-    if leaves or not ahead or not memories.are_told_apart():
+    if leaves or not ahead or not memories.are_told_apart() or _constants_may_warn(loop, ops):
         return None
     made = _BodyCopier(memories, loop, tested, kept).outline(name, body)
     try:
@@ -102,6 +103,13 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] 
     endless = faults and any(isinstance(item, Loop) and recognise_counted(item) is None for item in walk(list(body)))
     function = pipelines.run(flat, pipelines.engine(patience if endless else None, told=False))
     return _without_unused(Outlined(function, made.loads, made.given, made.stores, endless))
+
+
+def _constants_may_warn(loop: Loop, ops: Sequence[Op]) -> bool:
+    """Folding would leave such operations out."""
+    outside = {value for value in uses(loop.body) if not isinstance(value, Const)} - {*definitions(loop.body)}
+    varying = varying_in(loop, {*outside, *loop.params, *(op for op in ops if op.opcode == "load")})
+    return any(may_warn(op.opcode, op.kind) and op not in varying for op in ops)
 
 
 def _without_unused(found: Outlined) -> Outlined:

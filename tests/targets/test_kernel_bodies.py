@@ -60,6 +60,13 @@ def two_axes(a, out):
             out[r, c] = root(abs(a[r, c]) * scale) + c
 
 
+def over_columns(x, out):
+    """An operand of fewer axes than the nest."""
+    for r in range(out.shape[0]):
+        for c in range(out.shape[1]):
+            out[r, c] = root(abs(x[c]))
+
+
 def last_of_two(a, out):
     for i in range(len(a)):
         out[i] = math.cos(a[i])
@@ -142,6 +149,7 @@ CASES = [
     (guarded, (A, np.where(A > 1.0, 0.0, A), np.full(3_001, 7.0))),
     (two_axes, (A[:3_000].reshape(30, 100), np.zeros((30, 100)))),
     (two_axes, (A[:3_000].reshape(30, 100).T, np.zeros((100, 30), np.float32))),
+    (over_columns, (A, np.zeros((3, 3_001)))), (over_columns, (A, np.zeros((3, 3_001), np.float32))),
     (last_of_two, (A, np.zeros(3_001))),
     (edges, (A, np.zeros(3_001))), (edges, (A[:1], np.zeros(1))), (edges, (A[:0], np.zeros(0))),
     (strides, (A, np.zeros(3_001))), (strides, (A[::3], np.zeros(1_000))),
@@ -316,6 +324,12 @@ def last_trip(a, out):
             x = x * 10.0
 
 
+def constant(a, out):
+    for i in range(len(a)):
+        np.float64(1e308) * 10.0
+        out[i] = math.sin(a[i])
+
+
 def left_with(a, out):
     for i in range(len(a)):
         x, n = a[i], 0.0
@@ -326,7 +340,7 @@ def left_with(a, out):
 
 
 @pytest.mark.parametrize("function", [
-    guarded, unread, overwritten, cleared, read_in_an_arm, last_trip, left_with])
+    guarded, unread, overwritten, cleared, read_in_an_arm, last_trip, left_with, constant])
 def test_warnings_are_the_originals(function, target):
     big = np.array([1.0, 1e308 if function is not left_with else 1e120, 3.0] * 400)
     arguments = (big, np.full(1_200, 1e-300), np.zeros(1_200)) if function is guarded else (big, np.zeros(1_200))

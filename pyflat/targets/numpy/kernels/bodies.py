@@ -98,7 +98,8 @@ class Body:
         for start, stop in [(0, shape[0])] if at_once else blocks(0, shape[0], math.prod(shape[1:])):
             part = stop - start, *shape[1:]
             results = [np.empty(math.prod(part), dtype) for dtype in dtypes]
-            self._run(part, [each[start:stop] if np.ndim(each) and len(each) > 1 else each for each in given], results)
+            self._run(part, [each[start:stop] if np.ndim(each) == len(shape) and len(each) > 1 else each
+                             for each in given], results)
             found = [result.reshape(part) for result in results]
             for out, result in zip(outs, found, strict=True):
                 if out is not None:
