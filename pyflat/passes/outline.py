@@ -84,7 +84,7 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] 
     """
     ops = list(all_ops(list(body)))
     if any(op.opcode in WRAPPING or op.opcode in MEMORY_OPERATIONS and op.opcode not in (
-            "load", "store", "index", *_NUMBERS) or op.opcode in ("call", "ufunc", "gather", "part") for op in ops):
+            "load", "store", "index", *_NUMBERS) or op.opcode in ("call", "ufunc", "part") for op in ops):
         return None
     memories = _Memories(body, loop)
     labels = {loop.again, FAULT, *(item.label for item in walk(list(body)) if isinstance(item, Region | Loop)),

@@ -24,7 +24,7 @@ from pyflat.functions import ways
 from pyflat.functions.array_lanes import PATIENCE, Line, Wraps, blocks
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.loops import all_ops, definitions, has_loop
-from pyflat.ir.nodes import Const, Function, If, Item, Op, Param, Value, walk
+from pyflat.ir.nodes import Const, Function, If, Item, Op, Param, Region, Value, walk
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import results_of
 from pyflat.passes.outline import Outlined, outlined
@@ -66,8 +66,8 @@ def _gains(body: list[Item]) -> bool:
     them a division would be one of all lanes."""
     if has_loop(body) or any(cost_of(op) >= EXPENSIVE for op in all_ops(body) if op.opcode not in ("load", "store")):
         return True
-    branches = [item for item in walk(body) if isinstance(item, If)]
-    return len(branches) > 1 or any(op.opcode == "divide" or OPERATIONS[op.opcode].faults == "zero_divisor"
+    branches = [item for item in walk(body) if isinstance(item, If | Region)]
+    return len(branches) > 1 or any(isinstance(branch, Region) for branch in branches) or any(op.opcode == "divide" or OPERATIONS[op.opcode].faults == "zero_divisor"
                                     for branch in branches for op in all_ops([branch]))
 
 
@@ -155,7 +155,7 @@ class _BodyNames:
         uses = Counter([*results, *[arg for op in inlined for arg in op.args]])
         self._once = {op for op in inlined if uses[op] == 1}
         self._texts: dict[Value, tuple[str, int]] = {}
-        self._taken: set[str] = set()
+        self._taken = {"s", "np", "lanes", "math", "uint64_lanes", "narrow_functions", "live"}
 
     def new(self, value: Value) -> str:
         stem = value.name if isinstance(value, Op | Param) and value.name.isidentifier() else "t"

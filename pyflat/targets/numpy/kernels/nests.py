@@ -58,7 +58,9 @@ class Nests(Operations):
         self.boxes = boxes_of(nest, inside, self.nonnegative)
         self.flat = None if any(names) else body_of(self.kernel, nest, self.boxes)
         in_order = self.flat is not None and all(op in self.boxes.slices for op in self.flat.stores)
-        self.reordered |= not in_order and self.may_raise()
+        untested = any(op.opcode == "index" and op not in inside and op not in self.kernel.indices.here
+                       for op in all_ops(nest.body))
+        self.reordered |= not in_order and (untested or self.may_raise())
         self._skip(nest)
         for inner, counted in zip(nest.loops, nest.counted, strict=True):
             self.skipped.update(self.steps(inner, counted))
