@@ -64,7 +64,7 @@ def part(array: Any, bounds: Sequence[int], rank: int, axes: Sequence[int | None
         if axis is not None:
             strides[axis] = step * stride
     if not all(extents):
-        return array[..., :0].reshape(tuple(extents)) if array.size == 0 else np.empty(tuple(extents), array.dtype)
+        return np.lib.stride_tricks.as_strided(array, tuple(extents), tuple(strides))
     index = tuple(start if axis is None else slice(max(start, 0), None)
                   for axis, start in zip(axes, starts, strict=True))
     return np.lib.stride_tricks.as_strided(array[index], tuple(extents), tuple(strides))

@@ -237,3 +237,15 @@ def test_a_gufunc_has_outputs_of_one_dtype():
     assert twin(np.ones((2, 3)), np.ones((2, 3))).tolist() == [1.0, 1.0]
     with pytest.raises(FlattenError, match="returns a number of f4 or f8, and signature="):
         twin(np.ones((2, 3), np.float32), np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("shape", [(0,), (1,), (4,), (0, 3), (3, 0)])
+def test_views_of_read_only_arrays_are_read_only(shape, target):
+    def rest(a):
+        return a[1:]
+
+    a = np.zeros(shape)
+    a.flags.writeable = False
+    got, wanted = pyflat.twin(rest, target=target)(a), rest(a)
+    assert got.shape == wanted.shape and not got.flags.writeable
