@@ -22,7 +22,6 @@ from pyflat.frontend.builtins import (
     dicts,
     iterators,
     kernel_arrays,
-    logs,
     numpy_functions,
     pandas_checks,
     records,
@@ -46,7 +45,7 @@ from pyflat.frontend.builtins.support import (
     refuse_texts,
     unary_operation,
 )
-from pyflat.frontend.library import products, splines, stdlib
+from pyflat.frontend.library import numpy_library, splines, stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import complex_numbers, memories, objects, unsigned
 from pyflat.frontend.space.scalars import const_eval
@@ -194,7 +193,7 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.list_,
     set: sequences.set_, frozenset: sequences.frozenset_,
-    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **logs.HANDLERS, **dicts.HANDLERS,
+    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **support.HANDLERS, **dicts.HANDLERS,
     functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
@@ -235,7 +234,7 @@ _HANDLERS: dict[Any, Handler] = {
     np.bool_: arithmetic.bool_,
 }
 _HANDLERS.update({getattr(math, name): handler for name, handler in {
-    "sumprod": sums.sumprod, "fma": inlined_float64(products.fma)}.items() if hasattr(math, name)})
+    "sumprod": sums.sumprod, "fma": inlined_float64(numpy_library.fma)}.items() if hasattr(math, name)})
 _HANDLERS.update(complex_functions.HANDLERS)
 _HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
     "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
@@ -267,7 +266,7 @@ _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, 
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
 _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *dicts.HANDLERS,
-           *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *logs.HANDLERS,
+           *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *support.HANDLERS,
            functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""

@@ -20,7 +20,7 @@ from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.progress import no_progress
+from pyflat.frontend.state.signatures import no_progress
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
