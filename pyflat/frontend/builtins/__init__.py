@@ -19,9 +19,9 @@ import numpy as np
 from pyflat.frontend.builtins import (
     arithmetic,
     complex_functions,
-    dicts,
     iterators,
     kernel_arrays,
+    methods,
     numpy_functions,
     pandas_checks,
     records,
@@ -193,7 +193,7 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.list_,
     set: sequences.set_, frozenset: sequences.frozenset_,
-    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **support.HANDLERS, **dicts.HANDLERS,
+    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **support.HANDLERS, **methods.HANDLERS,
     functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
@@ -262,10 +262,10 @@ with NumPy scalars as results."""
 _OVER_ROWS = (zip, enumerate, map, filter, reversed, sum, min, max, any, all)
 """They take an array of a kernel row by row."""
 
-_WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *dicts.HANDLERS, *iterators.HANDLERS}
+_WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *methods.HANDLERS, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
-_ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *dicts.HANDLERS,
+_ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *methods.HANDLERS,
            *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *support.HANDLERS,
            functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}

@@ -15,7 +15,7 @@ from pyflat.analysis.kernels import Argument, Kernel
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
-from pyflat.frontend.kernels.flags import add_flags
+from pyflat.frontend.kernels.results import add_flags
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, unsigned, width_rules
 from pyflat.frontend.space.routines import depends_on_order
