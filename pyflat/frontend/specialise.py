@@ -246,6 +246,9 @@ def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.Funct
     raise refuse("flatten/not-a-function", f"{fn!r:.60} is not a Python function")
 
 
+_COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
@@ -254,14 +257,10 @@ def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params:
             bound[name] = _argument(s, given[name], name, params, parameter.kind is parameter.VAR_KEYWORD)
             if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
                 s.constants[id(bound[name])] = name
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            bound[name] = Static(())
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            bound[name] = heap.new_dict(s, {})
-        elif parameter.default is parameter.empty:
+        elif parameter.default is parameter.empty and parameter.kind not in _COLLECTING:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
-            bound[name] = lookup.default_value(s, parameter.default)
+            bound[name] = lookup.without_argument(s, parameter)
     unknown = set(given) - set(bound)
     if unknown:
         raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")

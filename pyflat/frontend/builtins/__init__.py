@@ -40,7 +40,6 @@ from pyflat.frontend.builtins.support import (
     comparison,
     float_operation,
     inlined,
-    inlined_float64,
     inlined_for_ints,
     refuse_texts,
     unary_operation,
@@ -213,7 +212,7 @@ _HANDLERS: dict[Any, Handler] = {
     math.isqrt: arithmetic.isqrt, math.factorial: inlined_for_ints(library.factorial),
     math.gcd: inlined_for_ints(library.gcd), math.lcm: inlined_for_ints(stdlib.lcm),
     math.comb: inlined_for_ints(stdlib.comb), math.perm: inlined_for_ints(stdlib.perm),
-    math.frexp: inlined(stdlib.frexp), math.ulp: inlined_float64(stdlib.ulp),
+    math.frexp: inlined(stdlib.frexp), math.ulp: inlined(stdlib.ulp, float64=True),
     math.fsum: arithmetic.fsum, math.dist: arithmetic.dist, stdlib.exponent: float_operation("exponent"),
     bisect.bisect_left: inlined(stdlib.bisect_left), bisect.bisect_right: inlined(stdlib.bisect_right),
     int.bit_count: inlined(stdlib.bit_count), int.bit_length: inlined(library.bit_length),
@@ -234,7 +233,7 @@ _HANDLERS: dict[Any, Handler] = {
     np.bool_: arithmetic.bool_,
 }
 _HANDLERS.update({getattr(math, name): handler for name, handler in {
-    "sumprod": sums.sumprod, "fma": inlined_float64(numpy_library.fma)}.items() if hasattr(math, name)})
+    "sumprod": sums.sumprod, "fma": inlined(numpy_library.fma, float64=True)}.items() if hasattr(math, name)})
 _HANDLERS.update(complex_functions.HANDLERS)
 _HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
     "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),

@@ -83,20 +83,12 @@ def float_operation(opcode: str, count: int = 1) -> Handler:
     return handler
 
 
-def inlined(fn: Any) -> Handler:
-    """A library function that is inlined."""
+def inlined(fn: Any, *, float64: bool = False) -> Handler:
+    """A library function that is inlined; `float64`: it depends on that format."""
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-        return s.space.inline(fn, arguments, node)
-
-    return handler
-
-
-def inlined_float64(fn: Any) -> Handler:
-    """A library function that is inlined, and depends on the format of float64."""
-
-    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-        s.require_float64(f"math.{fn.__name__}", node)
+        if float64:
+            s.require_float64(f"math.{fn.__name__}", node)
         return s.space.inline(fn, arguments, node)
 
     return handler

@@ -176,13 +176,22 @@ def _unroll(s: Evaluator, node: cst.For, items: Iterator[Abstract], length: int 
             for item in items:
                 _count(s, nest, node, length)
                 heap.where_present(s, item, one, lambda: NONE)
+
+    _with_orelse(s, node, scope, run)
+
+
+def _with_orelse(s: Evaluator, node: cst.For | cst.While, scope: LoopScope, run: Callable[[], None]) -> None:
+    """The iterations and the `else` of a loop, which a `break` leaves."""
+
+    def whole() -> None:
+        run()
         if node.orelse is not None:
             s.space.execute(node.orelse.body)
 
     if scope.leave is None:
-        run()
+        whole()
     else:
-        s.region(scope.leave, run)
+        s.region(scope.leave, whole)
 
 
 @contextmanager
@@ -323,13 +332,8 @@ def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
                     raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
-        if node.orelse is not None:
-            s.space.execute(node.orelse.body)
 
-    if scope.leave is None:
-        run()
-    else:
-        s.region(scope.leave, run)
+    _with_orelse(s, node, scope, run)
 
 
 def _lanes_leave(scope: LoopScope) -> bool:
