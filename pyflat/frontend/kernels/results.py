@@ -69,8 +69,8 @@ ZEROS: dict[Kind, Value] = {BOOL: FALSE, INT: const(0), FLOAT: const(0.0)}
 """What leaves are that have no meaning on a path."""
 
 Flag = tuple[int, int, str | None]
-"""At which place among the results a bool stands that is to be filled in (`flags`), where the number is, and the dtype
-that the bool asks for; None: any of NumPy's."""
+"""At which place among the results a bool stands that is to be filled in (`add_flags`), where the number is, and the
+dtype that the bool asks for; None: any of NumPy's."""
 
 
 def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[Result, list[Kind], list[Flag]]:
