@@ -1055,7 +1055,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("a warning that is shown each time is shown once", "_state", "set(_actions(RuntimeWarning)) <= _SHOWN_ONCE", "True"),
          tests="runtime/test_shown_warnings.py", numba=True),
     *_of("indices that are inside", "analysis/sure_indices.py",
-         ("one behind the last is inside", "_Search._index", "_less(_sum(size, position, -1), 1)", "_sum(size, position, -1)"),
+         ("one behind the last is inside", "_Search._index", "_less(sum_of(size, position, -1), 1)", "sum_of(size, position, -1)"),
          ("what is carried stays as it begins", "_Search._pass", "not self._holds(self._form(value))", "False"),
          ("a test holds behind the other arm too", "_Search.items", "((item.then, False), (item.orelse, True))",
           "((item.then, True), (item.orelse, False))"),
