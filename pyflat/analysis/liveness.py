@@ -116,7 +116,14 @@ def outer_values(items: Sequence[Item], roots: Sequence[Value]) -> list[Value]:
     used: dict[Value, None] = {}
     defined: set[Value] = set()
     for item in items:
-        _note_outer(item, used, defined)
+        match item:
+            case Block():
+                for op in item.ops:
+                    used.update(dict.fromkeys(op.args))
+                    defined.add(op)
+            case Loop():
+                used.update(dict.fromkeys([*item.inits, *captured(item)]))
+                defined.update(item.results)
     used.update(dict.fromkeys(roots))
     return [value for value in used if value not in defined and not isinstance(value, Const)]
 
@@ -141,14 +148,3 @@ def captured(loop: Loop) -> list[Value]:
     parts = take_apart(loop)
     found = outer_values([*parts.header, *parts.rest], [parts.go, *parts.leave, *parts.next])
     return [value for value in found if value not in loop.params]
-
-
-def _note_outer(item: Item, used: dict[Value, None], defined: set[Value]) -> None:
-    match item:
-        case Block():
-            for op in item.ops:
-                used.update(dict.fromkeys(op.args))
-                defined.add(op)
-        case Loop():
-            used.update(dict.fromkeys([*item.inits, *captured(item)]))
-            defined.update(item.results)

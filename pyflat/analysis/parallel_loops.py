@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pyflat.analysis.dependence import SearchLimitError, Surroundings, meeting
-from pyflat.analysis.varying import LoopNest, varying_in
+from pyflat.analysis.varying import LoopNest, labels_of, varying_in
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import Counted, all_ops, definitions, recognise_counted
 from pyflat.ir.memory import may_warn
@@ -166,18 +166,12 @@ def _carried_by(item: Item) -> list[Value]:
 def leaves(loops: Sequence[Loop]) -> bool:
     """Something in the nest leaves it in another way than at the end of its ranges, or makes an array."""
     own = {label for loop in loops for label in (loop.label, loop.again)} - {loops[-1].again}
-    inner = {label for item in walk(loops[0].body) for label in _labels(item)} - own | {FAULT, loops[-1].again}
+    inner = {label for item in walk(loops[0].body) for label in labels_of(item)} - own | {FAULT, loops[-1].again}
     tests = {loop.body[1].orelse[-1] for loop in loops if isinstance(loop.body[1], If)}
     ends = [item.end for item in walk(loops[0].body) if isinstance(item, Block) and item not in tests]
     if any(isinstance(end, Exit) and end.label not in inner for end in ends):
         return True
     return any(op.opcode in ("alloc", "call", "routine", "ufunc") for op in all_ops(loops[0].body))
-
-
-def _labels(item: Item) -> list[Label]:
-    if isinstance(item, Loop):
-        return [item.label, item.again]
-    return [item.label] if isinstance(item, Region) else []
 
 
 # --- memory
@@ -380,8 +374,11 @@ def linear(value: Value) -> Form | None:
 
 
 def _sum(a: Form | None, b: Form | None, factor: int) -> Form | None:
-    if a is None or b is None:
-        return None
+    return None if a is None or b is None else sum_of(a, b, factor)
+
+
+def sum_of(a: Form, b: Form, factor: int) -> Form:
+    """a + factor * b"""
     total = dict(a[0])
     for value, count in b[0].items():
         total[value] = total.get(value, 0) + factor * count

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pyflat.analysis.parallel_loops import Form
+from pyflat.analysis.parallel_loops import Form, sum_of
 from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.ops import OPPOSITE
@@ -108,9 +108,9 @@ class _Search:
             self.items(loop.body, loop.params)
             return
         sign = 1 if counted.step > 0 else -1
-        self.counts.append(_times(_sum(self._form(counted.iv), self._form(counted.lower), -1), sign))
+        self.counts.append(_times(sum_of(self._form(counted.iv), self._form(counted.lower), -1), sign))
         self.items(loop.body[:2], loop.params)
-        self.counts.append(_less(_times(_sum(self._form(counted.upper), self._form(counted.iv), -1), sign), 1))
+        self.counts.append(_less(_times(sum_of(self._form(counted.upper), self._form(counted.iv), -1), sign), 1))
         self.items(loop.body[2:], loop.params)
         del self.counts[known:]
 
@@ -121,8 +121,8 @@ class _Search:
 
     def _index(self, op: Op) -> None:
         position, size = map(self._form, op.args)
-        rest = _less(_sum(size, position, -1), 1)
-        self.found.at_most[op] = [_sum(test, position, 1) for test in self.tests if _is_less(position, test)]
+        rest = _less(sum_of(size, position, -1), 1)
+        self.found.at_most[op] = [sum_of(test, position, 1) for test in self.tests if _is_less(position, test)]
         if not self._holds(position):
             return
         self.found.from_start.add(op)
@@ -151,16 +151,16 @@ class _Search:
             first, second = map(self._form, condition.args)
             match opcode if holds else OPPOSITE[opcode]:
                 case "lt":
-                    yield _less(_sum(second, first, -1), 1)
+                    yield _less(sum_of(second, first, -1), 1)
                 case "le":
-                    yield _sum(second, first, -1)
+                    yield sum_of(second, first, -1)
                 case "gt":
-                    yield _less(_sum(first, second, -1), 1)
+                    yield _less(sum_of(first, second, -1), 1)
                 case "ge":
-                    yield _sum(first, second, -1)
+                    yield sum_of(first, second, -1)
                 case "eq":
-                    yield _sum(first, second, -1)
-                    yield _sum(second, first, -1)
+                    yield sum_of(first, second, -1)
+                    yield sum_of(second, first, -1)
 
     def _behind_join(self, node: If, number: int, holds: bool) -> Iterator[Form]:
         """A truth that one arm cannot have comes from the other."""
@@ -182,7 +182,7 @@ class _Search:
             return {}, int(value.value)
         if isinstance(value, Op) and value in self.small:
             if value.opcode in ("add", "sub"):
-                return _sum(self._form(value.args[0]), self._form(value.args[1]), 1 if value.opcode == "add" else -1)
+                return sum_of(self._form(value.args[0]), self._form(value.args[1]), 1 if value.opcode == "add" else -1)
             if value.opcode == "mul":
                 for factor, other in (value.args, value.args[::-1]):
                     if isinstance(factor, Const) and factor.value is not None:
@@ -210,12 +210,12 @@ class _Search:
         for value in open_[:1] or parts:
             for fact in [*facts, *self._of_quotient(value)]:
                 times, rest = divmod(parts[value], fact[0][value]) if value in fact[0] else (0, 0)
-                if not rest and times > 0 and self._proved(_sum(form, fact, -times), facts, steps - 1):
+                if not rest and times > 0 and self._proved(sum_of(form, fact, -times), facts, steps - 1):
                     return True
         for value in open_[:1]:
             if isinstance(value, Op) and value.opcode == "select":
                 rest_of = {v: c for v, c in parts.items() if v is not value}, number
-                return all(self._proved(_sum(rest_of, self._form(arm), parts[value]),
+                return all(self._proved(sum_of(rest_of, self._form(arm), parts[value]),
                                         [*facts, *self._behind(value.args[0], holds)], steps - 1)
                            for arm, holds in zip(value.args[1:], (True, False), strict=True))
         return False
@@ -241,7 +241,7 @@ class _Search:
             return []
         if value.opcode == "mod":
             return [({value: -1}, by - 1)]
-        remainder = _sum(self._form(value.args[0]), ({value: 1}, 0), -by)
+        remainder = sum_of(self._form(value.args[0]), ({value: 1}, 0), -by)
         return [remainder, _less(_times(remainder, -1), 1 - by)]
 
 
@@ -264,16 +264,9 @@ def _yielded(items: list[Item], number: int) -> Value | None:
         last.end, Exit) else None
 
 
-def _sum(a: Form, b: Form, factor: int) -> Form:
-    total = dict(a[0])
-    for value, count in b[0].items():
-        total[value] = total.get(value, 0) + factor * count
-    return {v: c for v, c in total.items() if c}, a[1] + factor * b[1]
-
-
 def _less(form: Form, number: int) -> Form:
     return form[0], form[1] - number
 
 
 def _times(form: Form, factor: int) -> Form:
-    return _sum(({}, 0), form, factor)
+    return sum_of(({}, 0), form, factor)

@@ -88,17 +88,20 @@ def exits_vary(items: list[Item], found: set[Value], own: frozenset[Label] = fro
                 if exits_vary(item.then, found, own) or exits_vary(item.orelse, found, own):
                     return True
             case Region() | Loop():
-                if exits_vary(item.body, found, own | _labels(item)):
+                if exits_vary(item.body, found, own | labels_of(item)):
                     return True
     return False
 
 
-def _labels(item: Region | Loop) -> frozenset[Label]:
-    return frozenset({item.label, item.again} if isinstance(item, Loop) else {item.label})
+def labels_of(item: Item) -> frozenset[Label]:
+    """The labels by which exits inside of it leave it, or go on in it."""
+    if isinstance(item, Loop):
+        return frozenset({item.label, item.again})
+    return frozenset({item.label} if isinstance(item, Region) else ())
 
 
 def _has_exit(items: list[Item], own: frozenset[Label]) -> bool:
-    inner = own.union(*[_labels(item) for item in walk(items) if isinstance(item, Region | Loop)])
+    inner = own.union(*map(labels_of, walk(items)))
     return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in inner
                for item in walk(items))
 
@@ -112,11 +115,4 @@ def may_fault_outside(nest: LoopNest) -> bool:
 
 def leaves_elsewhere(loop: Loop) -> bool:
     """A lane may leave it for another place than what follows it."""
-    own = {loop.label, loop.again, FAULT}
-    for item in walk(loop.body):
-        if isinstance(item, Loop):
-            own |= {item.label, item.again}
-        elif isinstance(item, Region):
-            own.add(item.label)
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label not in own
-               for item in walk(loop.body))
+    return _has_exit(loop.body, labels_of(loop) | {FAULT})

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import libcst as cst
 
 from pyflat.errors import FlattenError, Span, refuse
-from pyflat.frontend import blocks, nesting, pieces, recompiled, spelling
+from pyflat.frontend import blocks, pieces, recompiled, spelling
 from pyflat.frontend.blocks import TextBlock
 from pyflat.frontend.places import Places, written
 from pyflat.ir.recursion import too_deep
@@ -256,7 +256,7 @@ def _pieces(code: types.CodeType, text: str, shift: int) -> list[str]:
     found = []
     for piece, place in pieces.cut(text):
         if place is not None:
-            raise too_deep(f"{code.co_name} nests more than {nesting.MAX_NESTING:,} levels deep here", Span(
+            raise too_deep(f"{code.co_name} nests more than {pieces.MAX_NESTING:,} levels deep here", Span(
                 code.co_filename, place.line + shift, place.column, place.end_line + shift, place.end_column))
         found.append(piece)
     return found

@@ -7,6 +7,7 @@ other one below a line `if True:`. The statements of all pieces are the body of 
 
 from __future__ import annotations
 
+import ast
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import libcst as cst
 
-from pyflat.frontend.nesting import MAX_NESTING, TextPlace, too_deep
 from pyflat.functions.locks import brief
 
 LINES = 200
@@ -144,3 +144,52 @@ def _on_a_large_stack(make: Callable[[], R]) -> R:
     if raised:
         raise raised[0]
     return found[0]
+
+
+# --- how deep a text nests
+MAX_NESTING = 1_200
+"""Levels of statements and expressions inside each other; `a + b + c` are two."""
+
+_SHORT_STATEMENT = MAX_NESTING // 8
+"""A statement of so many characters in one line nests no deeper than half of that."""
+
+
+class TextPlace(NamedTuple):
+    """Where a text nests deeper than `MAX_NESTING`: 1-based lines, 0-based columns, within the text."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def moved(self, lines: int) -> TextPlace:
+        return self._replace(line=self.line + lines, end_line=self.end_line + lines)
+
+
+def too_deep(text: str) -> TextPlace | None:
+    """The first construct that lies deeper than `MAX_NESTING`; None where there is none. SyntaxError, ValueError where
+    the text does not parse.
+
+    LibCST's parser recurses on the C stack, some 2 kB for each level, and its memory grows with the square of the
+    nesting: 1.4 GB for 5,000 minus signs in a row. Python's own parser has bounds.
+    """
+    try:
+        tree = ast.parse(text)
+    except (RecursionError, MemoryError):
+        return TextPlace(1, 0, 1, 0)
+    level: list[ast.AST] = [tree]
+    for depth in range(MAX_NESTING):
+        level = [child for node in level for child in ast.iter_child_nodes(node)
+                 if depth > MAX_NESTING // 2 or not _is_short(child)]
+        if not level:
+            return None
+    node = next((node for node in level if isinstance(node, ast.expr | ast.stmt)), None)
+    if node is None:
+        return None
+    return TextPlace(node.lineno, node.col_offset,
+                     node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+
+
+def _is_short(node: ast.AST) -> bool:
+    return isinstance(node, ast.stmt) and node.lineno == node.end_lineno and (
+        (node.end_col_offset or _SHORT_STATEMENT) - node.col_offset < _SHORT_STATEMENT)

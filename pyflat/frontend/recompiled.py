@@ -150,34 +150,27 @@ def _imports(text: str) -> set[str]:
 
 # --- compilers
 def _compilers(fn: types.FunctionType) -> Iterator[Compiler]:
+    """Python's own, and that of the import hook that has loaded the function's module: it may raise anything."""
     yield _plain(fn.__code__)
     rewrite = _rewriter(fn.__globals__.get("__loader__"))
     if rewrite is not None:
-        yield _quietly(rewrite, fn.__code__.co_filename)
+        yield _quietly(lambda text: rewrite(text, fn.__code__.co_filename), Exception)
 
 
 def _plain(code: types.CodeType) -> Compiler:
-    """Python's own compiler, with the future statements that were in force; without a second warning."""
+    """Python's own compiler, with the future statements that were in force."""
+    return _quietly(lambda text: compile(text, code.co_filename, "exec", features(code), dont_inherit=True),
+                    SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def _quietly(compiler: Callable[[str], Any], *errors: type[Exception]) -> Compiler:
+    """Without a second warning; None where it cannot compile."""
     def compiled(text: str) -> types.CodeType | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                made = compile(text, code.co_filename, "exec", features(code), dont_inherit=True)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                return None
-        return made if isinstance(made, types.CodeType) else None
-
-    return compiled
-
-
-def _quietly(rewrite: Callable[[str, str], Any], file: str) -> Compiler:
-    """The compiler of the import hook that has loaded the function's module."""
-    def compiled(text: str) -> types.CodeType | None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                made = rewrite(text, file)
-            except Exception:  # noqa: BLE001 - the hook is not ours: one that cannot compile this cannot tell
+                made = compiler(text)
+            except errors:
                 return None
         return made if isinstance(made, types.CodeType) else None
 

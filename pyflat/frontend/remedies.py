@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sysconfig
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 import libcst as cst
 
 from pyflat.errors import PACKAGE, Span
 from pyflat.frontend.capture import Captured
+from pyflat.frontend.spelling import names_in
 
 ONE_NUMBER = ("this is one number, one element of an array argument; several are passed as a tuple of arrays, "
               "f((xs, ys)), and arrays= names parameters that are whole arrays")
@@ -33,21 +34,6 @@ def in_library(calls: Sequence[tuple[Captured, Span | None]]) -> str:
     entered, span = next(call for call in calls if is_library(call[0].file))
     place = f" at {span}" if span else ""
     return f"this is code of a library; replace your call of {entered.name}{place}, or pass its result as an argument"
-
-
-def names_in(node: cst.CSTNode) -> Iterator[str]:
-    """The names that are read or bound in a piece of source, in its order."""
-    return (found.value for found in nodes_in(node) if isinstance(found, cst.Name))
-
-
-def nodes_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """A node and all below it, in the order of the source. (libcst.matchers, which can say this too, takes a tenth of a
-    second to import.)"""
-    todo = [node]
-    while todo:
-        found = todo.pop()
-        yield found
-        todo += reversed(found.children)
 
 
 def make_known(node: cst.CSTNode | None, parameters: Collection[str]) -> str:

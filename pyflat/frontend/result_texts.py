@@ -1,6 +1,11 @@
-"""Results that are strings made from lanes: a template for each way in which they are put together.
+"""Results that are strings made from lanes, or lists of lanes. A string has a template for each way in which they
+are put together.
 
     return f"{n} apples" if n != 1 else "1 apple"      Texts(("1 apple", Template("{} apples", ...)), (INT,))
+
+Lists whose length differs from lane to lane are places, of which a lane has some.
+
+    return [d for d in (2, 3, 5) if n % d == 0]        Ragged((Leaf(INT), Leaf(INT), Leaf(INT)))
 
 A string that gets longer in a loop is its pieces: Record(str, (), (Ragged((Texts(...), Texts(...), ...)),)).
 """
@@ -11,9 +16,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyflat.frontend.state.kinds import lane
+from pyflat.frontend.state.kinds import cells_of, lane
 from pyflat.frontend.state.templates import Emit, are_strings, can_grow, number_in, position, tables_in, template_of
-from pyflat.frontend.state.values import Abstract, GrownText, Seq, Static, Text
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    UNBOUND,
+    Abstract,
+    GrownText,
+    GuardedUnion,
+    ListRef,
+    Seq,
+    State,
+    Static,
+    Text,
+)
 from pyflat.ir.build import const, undefined
 from pyflat.ir.nodes import FALSE, TRUE, Value
 from pyflat.ir.shape import Hole, Ragged, Record, Template, Texts, is_same_object
@@ -105,3 +121,40 @@ def _piece(texts: Texts, place: Abstract, value: GrownText) -> list[Value]:
             if at < len(numbers):
                 row[texts.leaf(Hole(kind, k))] = lane(numbers[at])
     return row
+
+
+def places_of(value: Abstract, state: State) -> Sequence[Abstract] | None:
+    """The items that a list may have in some lane; None for what is no list."""
+    match value:
+        case ListRef() if type(value) is ListRef:
+            items = state.heap[value]
+            if items is CONFLICT:
+                return None
+            cells = cells_of(items)
+            return items if cells is None else cells.items[1:]
+        case Seq() if value.cls is list:
+            return value.items
+        case Static() if type(value.value) is list:
+            return list(map(Static, value.value))
+    return None
+
+
+def items_of(value: Abstract, state: State, emit: Emit) -> list[tuple[Value, Abstract]]:
+    """For each place of a list whether a lane has it, and the item there."""
+    cells = cells_of(state.heap[value]) if isinstance(value, ListRef) else None
+    places = places_of(value, state)
+    assert places is not None
+    if cells is not None:
+        count = lane(cells.items[0])
+        return [(emit("lt", const(k), count), item) for k, item in enumerate(places)]
+    return [_present(item, emit) for item in places]
+
+
+def _present(value: Abstract, emit: Emit) -> tuple[Value, Abstract]:
+    if not isinstance(value, GuardedUnion):
+        return FALSE if value is UNBOUND else TRUE, value
+    (here, then), (there, orelse) = _present(value.then, emit), _present(value.orelse, emit)
+    item = orelse if then is UNBOUND else then if orelse is UNBOUND else GuardedUnion(value.cond, then, orelse)
+    if here is TRUE and there is FALSE:
+        return value.cond, item
+    return TRUE if here is there is TRUE else emit("select", value.cond, here, there), item

@@ -8,7 +8,7 @@ return None, and others something else, one more leaf says so (`Maybe`). Where s
 a string, or tuples have several lengths, lanes are codes and numbers (`Texts`): the result is an array of objects, each
 the one that the original returns.
 
-What a function writes into its arguments are results of their own (`written_arguments`).
+What a function writes into its arguments are results of their own (`specialise`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import FlattenError, refuse
-from pyflat.frontend import result_lists, result_texts
+from pyflat.frontend import result_texts
 from pyflat.frontend.library import dates
 from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator
@@ -205,7 +205,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
     pieces = result_texts.grown_shape(present)
     if pieces is not None:
         return pieces
-    lists = [result_lists.places_of(v, state) for v, state in options]
+    lists = [result_texts.places_of(v, state) for v, state in options]
     ragged = any(type(v) is ListRef and has_gaps(state.heap[v]) for v, state in options)
     if lists and None not in lists and (ragged or len({len(places or ()) for places in lists}) > 1):
         return _ragged(s, [(places or (), state) for places, (_, state) in zip(lists, options, strict=True)])
@@ -257,7 +257,7 @@ def _family(value: Abstract, state: State) -> Hashable:
     """What an array can hold beside it without being one of objects: None if that is not known."""
     if is_number(value):
         return "number"
-    if result_lists.places_of(value, state) is not None:
+    if result_texts.places_of(value, state) is not None:
         return "list"
     parts = parts_of(value, state)
     if parts is not None:
@@ -400,7 +400,7 @@ def _is_of(value: Abstract, state: State, shape: Shape) -> bool:
         own = COMPLEX if complex_parts(value) is not None else UNSIGNED if isinstance(value, Unsigned) else None
         return shape == own or isinstance(shape, Leaf) and shape.kind is numeric_kind(value)
     if isinstance(shape, Ragged):
-        return result_lists.places_of(value, state) is not None
+        return result_texts.places_of(value, state) is not None
     parts = parts_of(value, state)
     return parts is not None and isinstance(shape, Record) and _fits(parts, shape.cls, shape.names, len(shape.items))
 
@@ -408,11 +408,11 @@ def _is_of(value: Abstract, state: State, shape: Shape) -> bool:
 def _ragged_leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Ragged, out: list[Value]
                    ) -> None:
     """That the lane has a list of its own, and for each place whether it has an item there, and the item."""
-    if result_lists.places_of(value, edge.state) is None:
+    if result_texts.places_of(value, edge.state) is None:
         _wrong(s, edge, where, value, shape, out)
         return
     out.append(const(0))
-    found = [(here, item) for here, item in result_lists.items_of(value, edge.state, functools.partial(_emit, edge))
+    found = [(here, item) for here, item in result_texts.items_of(value, edge.state, functools.partial(_emit, edge))
              if item is not UNBOUND]
     for place, inner in enumerate(shape.items):
         here, item = found[place] if place < len(found) else (FALSE, UNBOUND)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
 
 from pyflat.errors import FlattenError, InternalError, refuse
-from pyflat.frontend import results, two_readings, written_arguments
+from pyflat.frontend import results, two_readings
 from pyflat.frontend.capture import capture
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
@@ -22,15 +22,43 @@ from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import ControlLeft, Effects, Evaluator
-from pyflat.frontend.state.kinds import numeric_kind
-from pyflat.frontend.state.values import Abstract, Complex, Frame, GuardedUnion, IncomingEdge, OtherText, State, Static
+from pyflat.frontend.state.kinds import cells_of, numeric_kind
+from pyflat.frontend.state.values import (
+    CONFLICT,
+    Abstract,
+    Complex,
+    Contents,
+    DictRef,
+    Frame,
+    GuardedUnion,
+    IncomingEdge,
+    ListRef,
+    ObjRef,
+    OtherText,
+    Seq,
+    State,
+    Static,
+)
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import Builder, const, undefined
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.nodes import Function, Param, Yield
+from pyflat.ir.nodes import FAULT, Exit, Function, Param, Yield
 from pyflat.ir.opaque_calls import Call, OpaqueCalls, whitelist_of
 from pyflat.ir.recursion import room_to_recurse
-from pyflat.ir.shape import OTHER_WORD, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts, UnknownWordsError
+from pyflat.ir.shape import (
+    OTHER_WORD,
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Path,
+    Ragged,
+    Record,
+    Shape,
+    Texts,
+    UnknownWordsError,
+    written_class,
+)
 from pyflat.ir.types import INT, Kind
 
 MAX_OPS = 400_000
@@ -142,7 +170,7 @@ def _specialise(
             before = s.state.copy()
             items, edges = s._arm(lambda: _run_body(s, frame, given), s.state)
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
-            written_arguments.return_what_is_written(s, bound, before, out, _own_dicts(function))
+            _return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
     kinds = results.kinds_of(shape)
     _settle_dead(edges, kinds)
@@ -218,6 +246,9 @@ def _plain(fn: Callable[..., Any], given: dict[str, Shape]) -> tuple[types.Funct
     raise refuse("flatten/not-a-function", f"{fn!r:.60} is not a Python function")
 
 
+_COLLECTING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params: list[Param]) -> dict[str, Abstract]:
     bound: dict[str, Abstract] = {}
     for name, parameter in inspect.Signature.from_callable(fn, follow_wrapped=False).parameters.items():
@@ -226,14 +257,10 @@ def _bind(s: Evaluator, fn: types.FunctionType, given: dict[str, Shape], params:
             bound[name] = _argument(s, given[name], name, params, parameter.kind is parameter.VAR_KEYWORD)
             if not isinstance(bound[name], Complex) and numeric_kind(bound[name]) is None:
                 s.constants[id(bound[name])] = name
-        elif parameter.kind is parameter.VAR_POSITIONAL:
-            bound[name] = Static(())
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            bound[name] = heap.new_dict(s, {})
-        elif parameter.default is parameter.empty:
+        elif parameter.default is parameter.empty and parameter.kind not in _COLLECTING:
             raise refuse("flatten/argument-kind", f"the parameter {name!r} of {fn.__qualname__} has no value")
         else:
-            bound[name] = lookup.default_value(s, parameter.default)
+            bound[name] = lookup.without_argument(s, parameter)
     unknown = set(given) - set(bound)
     if unknown:
         raise refuse("flatten/static-name", f"{fn.__qualname__} has no parameter {min(unknown)!r}")
@@ -273,3 +300,85 @@ def _part_name(name: str, shape: Record, position: int) -> str:
 
 
 __all__ = ["Builder", "ControlLeft", "Specialised", "specialise"]
+
+
+# --- what a function writes into its arguments
+Slots = list[tuple[str | int, Abstract]]
+Reference = ListRef | DictRef | ObjRef
+
+
+def _return_what_is_written(s: Evaluator, bound: Mapping[str, Abstract], before: State, edges: Sequence[IncomingEdge],
+                            private: Collection[str]) -> None:
+    """Let every edge return a record of its value and of what it has written, where some edge writes at all. `private`
+    names parameters whose own dict has no other name (**kwargs). FlattenError where an argument changes its shape."""
+    live = [e for e in edges if not e.dead and not (isinstance(e.end, Exit) and e.end.label is FAULT)]
+    paths: dict[Path, None] = {}
+    for name, value in bound.items():
+        for path, ref in _references(before, (name,), value):
+            if path != (name,) or name not in private:
+                paths.update(dict.fromkeys(path + (step,) for step in _changed(s, path, ref, before, live)))
+    if not paths:
+        return
+    for path in paths:
+        if any(other != path and other[: len(path)] == path for other in paths):
+            raise s.refuse("flatten/effect", f"{_shown(path)} is replaced, and the object that it was is changed")
+    cls = written_class(tuple(paths))
+    for edge in live:
+        items = tuple(_found(edge.state, bound, path) for path in paths)
+        edge.value = Seq(cls, (edge.value or Static(None), *items))
+
+
+def _references(state: State, path: Path, value: Abstract) -> Iterator[tuple[Path, Reference]]:
+    """The objects that an argument consists of."""
+    match value:
+        case ListRef() | DictRef() | ObjRef():
+            yield path, value
+            for step, item in _slots(value, state.heap[value]):
+                yield from _references(state, (*path, step), item)
+        case Seq():
+            for position, item in enumerate(value.items):
+                yield from _references(state, (*path, position), item)
+
+
+def _slots(ref: Reference, contents: Contents) -> Slots:
+    if isinstance(ref, ListRef):
+        return list(enumerate(contents))
+    return [(name, value) for name, value in contents]
+
+
+def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Sequence[IncomingEdge]
+             ) -> Iterator[str | int]:
+    """The steps from an object to the places that some edge has written."""
+    old = before.heap[ref]
+    for edge in edges:
+        now = edge.state.heap.get(ref, old)
+        if now is old:
+            continue
+        keyed = now is not CONFLICT and not isinstance(ref, ListRef)
+        if now is CONFLICT or len(now) != len(old) or cells_of(now) is not None \
+                or keyed and [k for k, _ in now] != [k for k, _ in old]:
+            raise s.refuse("flatten/effect", f"the argument {_shown(path)} gets other {_held(ref)}",
+                           help="change what is in it, not how many there are, or return a new object")
+        for (step, value), (_, first) in zip(_slots(ref, now), _slots(ref, old), strict=True):
+            if value is not first:
+                yield step
+
+
+def _found(state: State, bound: Mapping[str, Abstract], path: Path) -> Abstract:
+    value = bound[str(path[0])]
+    for step in path[1:]:
+        if isinstance(value, Seq):
+            value = value.items[int(step)]
+        else:
+            assert isinstance(value, ListRef | DictRef | ObjRef)
+            value = dict(_slots(value, state.heap[value]))[step]
+    return value
+
+
+def _held(ref: Reference) -> str:
+    return "attributes" if isinstance(ref, ObjRef) else "keys" if isinstance(ref, DictRef) else "items"
+
+
+def _shown(path: Path) -> str:
+    first, *rest = path
+    return f"{first}" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in rest)

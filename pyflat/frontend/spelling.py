@@ -13,7 +13,7 @@ import re
 import tokenize
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -62,47 +62,48 @@ def name_as_python(module: cst.Module, text: str, private: str | None) -> bool:
     owner = private.lstrip("_") if private is not None else ""
     if text.isascii() and not (owner and _PRIVATE.search(text)):
         return False
-    visitor = _PrivateNames(owner)
-    module.visit(visitor)
-    for node, name in visitor.renamed:
-        object.__setattr__(node, "value", name)
-    return bool(visitor.renamed)
+    public: set[cst.CSTNode | None] = set()  # keywords of calls and class patterns, and what is imported by a path
+    renamed = False
+    for node in nodes_in(module):
+        match node:
+            case cst.Arg():
+                public.add(node.keyword)
+            case cst.MatchKeywordElement():
+                public.add(node.key)
+            case cst.ImportAlias():
+                public.update(_path(node.name))
+            case cst.ImportFrom():
+                public.update(_path(node.module))
+            case cst.Name():
+                name = unicodedata.normalize("NFKC", node.value)
+                if owner and name.startswith("__") and not name.endswith("__") and node not in public:
+                    name = f"_{owner}{name}"
+                if name != node.value:
+                    object.__setattr__(node, "value", name)
+                    renamed = True
+    return renamed
 
 
-class _PrivateNames(cst.CSTVisitor):
-    """Collects the names to change. Keywords of calls and of class patterns are not private, nor is what is imported by
-    a path with dots."""
+def _path(node: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
+    """The names of a path with dots; none of one without."""
+    while isinstance(node, cst.Attribute):
+        yield node.attr
+        node = node.value
+        yield node
 
-    def __init__(self, owner: str):
-        self.owner = owner
-        self.renamed: list[tuple[cst.Name, str]] = []
-        self.public: set[cst.CSTNode] = set()
 
-    def visit_Arg(self, node: cst.Arg) -> None:
-        self._is_public(node.keyword)
+# --- what is in a tree
+def nodes_in(node: cst.CSTNode, closed: type | tuple[type, ...] = ()) -> Iterator[cst.CSTNode]:
+    """A node and all below it, in the order of the source; nothing inside of the `closed`. (libcst.matchers, which can
+    say this too, takes a tenth of a second to import.)"""
+    todo = [node]
+    while todo:
+        found = todo.pop()
+        yield found
+        if not isinstance(found, closed):
+            todo += reversed(found.children)
 
-    def visit_MatchKeywordElement(self, node: cst.MatchKeywordElement) -> None:
-        self._is_public(node.key)
 
-    def visit_ImportAlias(self, node: cst.ImportAlias) -> None:
-        self._is_path(node.name)
-
-    def visit_ImportFrom(self, node: cst.ImportFrom) -> None:
-        self._is_path(node.module)
-
-    def _is_path(self, node: cst.CSTNode | None) -> None:
-        while isinstance(node, cst.Attribute):
-            self._is_public(node.attr)
-            node = node.value
-            self._is_public(node)
-
-    def _is_public(self, node: cst.CSTNode | None) -> None:
-        if node is not None:
-            self.public.add(node)
-
-    def visit_Name(self, node: cst.Name) -> None:
-        name = unicodedata.normalize("NFKC", node.value)
-        if self.owner and name.startswith("__") and not name.endswith("__") and node not in self.public:
-            name = f"_{self.owner}{name}"
-        if name != node.value:
-            self.renamed.append((node, name))
+def names_in(node: cst.CSTNode) -> Iterator[str]:
+    """The names that are read or bound in a piece of source, in its order."""
+    return (found.value for found in nodes_in(node) if isinstance(found, cst.Name))

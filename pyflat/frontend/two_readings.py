@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -51,20 +51,20 @@ def note_reduction(s: Evaluator, fn: Any, title: str, named: Mapping[str, Abstra
 
 def tell_unwritten(function: FunctionType, places: Mapping[Span, str]) -> None:
     """Warn of writes to captured objects that the twin leaves out, once for each place."""
-    told = _told.setdefault(function, set())
-    for span, what in places.items():
-        if span not in told:
-            warn(f"{span}: the original writes {what}; a twin leaves it as it is, because each lane would write it in "
-                 "turn. If you read it after the call, return it instead.", LaneWarning)
-            told.add(span)
+    _tell(function, places, lambda span, what: f"{span}: the original writes {what}; a twin leaves it as it is, "
+          "because each lane would write it in turn. If you read it after the call, return it instead.")
 
 
 def tell(function: FunctionType, places: Mapping[Span, str]) -> None:
-    """Warn of the places in `function` that were not told before."""
+    """Warn of the reductions in `function` that were not told before."""
+    _tell(function, places, _text)
+
+
+def _tell(function: FunctionType, places: Mapping[Span, str], text: Callable[[Span, str], str]) -> None:
     told = _told.setdefault(function, set())
-    for span, title in places.items():
+    for span, what in places.items():
         if span not in told:
-            warn(_text(span, title), LaneWarning)
+            warn(text(span, what), LaneWarning)
             told.add(span)
 
 

@@ -21,7 +21,7 @@ faults where an int leaves its dtype, in which NumPy would wrap around with a wa
 floats, which never raises.
 `u_add`, `u_shr`, `u_float` and the like are operations of uint64, whose 64 bits an int has; the first ones wrap around.
 `has_dtype` asks whether a number of one of several dtypes has this one; it is in no finished kernel, where bools that
-nodes carry say so (`frontend.kernels.flags`).
+nodes carry say so (`frontend.kernels.results`).
 `narrow` is a function of float32, which has digits of its own: `%y = narrow %x {function = "exp"} : f8`.
 
 `routine` calls NumPy itself on arrays in memory, for what has bits that only NumPy's code has:

@@ -11,7 +11,7 @@ import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from pyflat.frontend import pieces, places
-from pyflat.frontend.nesting import MAX_NESTING
+from pyflat.frontend.pieces import MAX_NESTING
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted([*ROOT.glob("pyflat/frontend/*.py"), *ROOT.glob("tests/frontend/*.py")])

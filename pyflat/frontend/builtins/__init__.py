@@ -19,10 +19,9 @@ import numpy as np
 from pyflat.frontend.builtins import (
     arithmetic,
     complex_functions,
-    dicts,
     iterators,
     kernel_arrays,
-    logs,
+    methods,
     numpy_functions,
     pandas_checks,
     records,
@@ -41,12 +40,11 @@ from pyflat.frontend.builtins.support import (
     comparison,
     float_operation,
     inlined,
-    inlined_float64,
     inlined_for_ints,
     refuse_texts,
     unary_operation,
 )
-from pyflat.frontend.library import products, splines, stdlib
+from pyflat.frontend.library import numpy_library, splines, stdlib
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import complex_numbers, memories, objects, unsigned
 from pyflat.frontend.space.scalars import const_eval
@@ -194,7 +192,7 @@ _HANDLERS: dict[Any, Handler] = {
     tuple: sequences.sequence(lambda s, items: heap.make_tuple(items)),
     list: sequences.list_,
     set: sequences.set_, frozenset: sequences.frozenset_,
-    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **logs.HANDLERS, **dicts.HANDLERS,
+    **iterators.HANDLERS, **records.HANDLERS, **signatures.HANDLERS, **support.HANDLERS, **methods.HANDLERS,
     functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
@@ -214,7 +212,7 @@ _HANDLERS: dict[Any, Handler] = {
     math.isqrt: arithmetic.isqrt, math.factorial: inlined_for_ints(library.factorial),
     math.gcd: inlined_for_ints(library.gcd), math.lcm: inlined_for_ints(stdlib.lcm),
     math.comb: inlined_for_ints(stdlib.comb), math.perm: inlined_for_ints(stdlib.perm),
-    math.frexp: inlined(stdlib.frexp), math.ulp: inlined_float64(stdlib.ulp),
+    math.frexp: inlined(stdlib.frexp), math.ulp: inlined(stdlib.ulp, float64=True),
     math.fsum: arithmetic.fsum, math.dist: arithmetic.dist, stdlib.exponent: float_operation("exponent"),
     bisect.bisect_left: inlined(stdlib.bisect_left), bisect.bisect_right: inlined(stdlib.bisect_right),
     int.bit_count: inlined(stdlib.bit_count), int.bit_length: inlined(library.bit_length),
@@ -235,7 +233,7 @@ _HANDLERS: dict[Any, Handler] = {
     np.bool_: arithmetic.bool_,
 }
 _HANDLERS.update({getattr(math, name): handler for name, handler in {
-    "sumprod": sums.sumprod, "fma": inlined_float64(products.fma)}.items() if hasattr(math, name)})
+    "sumprod": sums.sumprod, "fma": inlined(numpy_library.fma, float64=True)}.items() if hasattr(math, name)})
 _HANDLERS.update(complex_functions.HANDLERS)
 _HANDLERS.update({fn: binary_operation(opcode) for opcode, fns in {
     "add": (np.add,), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
@@ -263,11 +261,11 @@ with NumPy scalars as results."""
 _OVER_ROWS = (zip, enumerate, map, filter, reversed, sum, min, max, any, all)
 """They take an array of a kernel row by row."""
 
-_WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *dicts.HANDLERS, *iterators.HANDLERS}
+_WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, *methods.HANDLERS, *iterators.HANDLERS}
 """The ones of `_ALWAYS` that are split when an argument is one of several things."""
 
-_ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *dicts.HANDLERS,
-           *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *logs.HANDLERS,
+_ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *methods.HANDLERS,
+           *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *support.HANDLERS,
            functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""

@@ -9,7 +9,6 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.builtins.support import Handler, float_operation, only
-from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
 from pyflat.frontend.space import complex_numbers
 from pyflat.frontend.space import numbers as num
@@ -65,7 +64,7 @@ def of_one(name: str) -> Handler:
     fn = getattr(library, name)
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-        complex_check.require(s, complex_check.function_is_known(name), f"cmath.{name}")
+        complex_numbers.require(s, complex_numbers.function_is_known(name), f"cmath.{name}")
         (value,) = only(s, arguments, node, 1, 1)
         z = argument(s, value, node)
         return inlined(s, fn, [z.real, z.imag], node)
@@ -75,7 +74,7 @@ def of_one(name: str) -> Handler:
 
 def _log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     z, *base = [argument(s, value, node) for value in only(s, arguments, node, 1, 2)]
-    complex_check.require(s, complex_check.function_is_known("log"), "cmath.log")
+    complex_numbers.require(s, complex_numbers.function_is_known("log"), "cmath.log")
     if not base:
         return inlined(s, library.log, [z.real, z.imag], node)
     return inlined(s, library.log_base, [z.real, z.imag, base[0].real, base[0].imag], node)

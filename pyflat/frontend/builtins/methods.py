@@ -4,12 +4,13 @@ functions of np by another name."""
 from __future__ import annotations
 
 import functools
+from collections import Counter, defaultdict
 from typing import Any
 
 import libcst as cst
 import numpy as np
 
-from pyflat.frontend.builtins import dicts, kernel_arrays, making
+from pyflat.frontend.builtins import kernel_arrays, making
 from pyflat.frontend.builtins.sequences import sort_lanes
 from pyflat.frontend.builtins.support import bind_names, only, refuse_texts
 from pyflat.frontend.library import stdlib
@@ -24,6 +25,7 @@ from pyflat.frontend.space import (
     dict_views,
     growing,
     item_writes,
+    keyed,
     lane_dicts,
     lane_sets,
     ragged,
@@ -50,6 +52,7 @@ from pyflat.frontend.state.values import (
     Lazy,
     ListRef,
     Seq,
+    Slice,
     Static,
     Text,
     Unsigned,
@@ -72,7 +75,7 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef() if name not in ("keys", "values", "items") and dict_views.is_of_lanes(receiver, s):
-            return dicts.method(s, receiver, name, arguments, node)
+            return _keyed_method(s, receiver, name, arguments, node)
         case DictRef() if dict_views.is_of_lanes(receiver, s):
             return Lazy(functools.partial(containers.dict_view, s, receiver, {}, name, node))
         case DictRef():
@@ -270,7 +273,7 @@ def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None
             return heap.new_dict(s, entries)
         case "pop" | "setdefault" if ref is not None and values and not isinstance(values[0], Static):
             lane_dicts.to_lanes(s, ref, node)
-            return dicts.method(s, ref, name, arguments, node)
+            return _keyed_method(s, ref, name, arguments, node)
         case "pop" if ref is not None and values and isinstance(values[0], Static):
             if values[0].value not in entries:
                 if len(values) == 1:
@@ -367,3 +370,71 @@ def _item(s: Evaluator, owner: Abstract, arguments: Arguments, node: cst.CSTNode
         return array_items.index(s, owner, heap.make_tuple(arguments.positional), node)
     flat = arrays.new(s, found.ravel(), node)
     return array_items.index(s, flat, arguments.positional[0], node)
+
+
+# --- dicts whose keys differ from lane to lane, `defaultdict` and `Counter`
+def _update(s: Evaluator, ref: DictRef, source: Abstract, node: cst.CSTNode) -> None:
+    """`ref.update(source)`: of a dict or of pairs; a Counter adds, and counts what is no dict."""
+    counts = issubclass(ref.cls, Counter)
+    of_dict = isinstance(source, DictRef) or isinstance(source, Static) and isinstance(source.value, dict)
+    items = s.space.call(s.space.getattr(source, "items", node), Arguments([], {}), node) if of_dict else source
+
+    def one(each: Abstract) -> Abstract:
+        key, value = (each, Static(1)) if counts and not of_dict else s.space.items(each, node)
+        if counts:
+            value = num.binary(s, "add", lane_dicts.get(s, ref, key, Static(0), node), value)
+        lane_dicts.store(s, ref, key, value, node)
+        return Static(None)
+
+    for each in containers.items_or_gaps(s, items, node):
+        heap.where_present(s, each, one, lambda: Static(None))
+
+
+def _keyed_method(s: Evaluator, ref: DictRef, name: str, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    values = arguments.positional
+    match name, len(values):
+        case "get", 1 | 2:
+            return lane_dicts.get(s, ref, values[0], values[1] if len(values) > 1 else Static(None), node)
+        case "pop", 1 | 2:
+            return lane_dicts.pop(s, ref, values[0], values[1] if len(values) > 1 else None, node)
+        case "setdefault", 1 | 2:
+            return lane_dicts.setdefault(s, ref, values[0], values[1] if len(values) > 1 else Static(None), node)
+        case "update", 1 if not arguments.named:
+            _update(s, ref, values[0], node)
+        case "clear", 0:
+            keyed.drop(s, dict_views.entries(s, ref, node), [Static(True)] * len(dict_views.rows(s, ref, node)), node)
+        case "copy", 0:
+            return lane_dicts.copied(s, ref, node)
+        case "total", 0 if issubclass(ref.cls, Counter):
+            return s.space.call(Static(sum), Arguments([s.space.call(s.space.getattr(ref, "values", node), Arguments(
+                [], {}), node)], {}), node)
+        case "__getitem__", 1:
+            return lane_dicts.item(s, ref, values[0], node)
+        case "__contains__", 1:
+            return lane_dicts.contains(s, ref, values[0], node)
+        case "most_common", 0 | 1 if issubclass(ref.cls, Counter):
+            ordered = s.space.call(Static(stdlib.by_count), Arguments([ref], {}), node)
+            return s.space.getitem(ordered, Slice(slice(None, values[0].value)), node) if values and isinstance(
+                values[0], Static) else ordered if not values else None
+        case _:
+            return None
+    return Static(None)
+
+
+def _make_defaultdict(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 2)
+    made = lane_dicts.new(s, defaultdict, values[0] if values else Static(None))
+    if len(values) > 1:
+        _update(s, made, values[1], node)
+    return made
+
+
+def _make_counter(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    values = only(s, arguments, node, 0, 1)
+    made = lane_dicts.new(s, Counter)
+    if values:
+        _update(s, made, values[0], node)
+    return made
+
+
+HANDLERS: dict[Any, Any] = {defaultdict: _make_defaultdict, Counter: _make_counter}

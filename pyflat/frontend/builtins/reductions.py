@@ -20,7 +20,7 @@ from pyflat.frontend.state.values import Abstract, Array, Grid, GuardedUnion, St
 from pyflat.ir.build import const
 from pyflat.ir.formats import F8
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT
 
 _BLOCK = 128
 """NumPy's pairwise summation splits longer arrays; up to here it adds eight interleaved sums."""
@@ -29,7 +29,7 @@ Row = Sequence[Abstract]
 Reduce = Callable[[Evaluator, Row, cst.CSTNode], Abstract]
 
 
-def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None, strict: bool = False) -> Any:
+def reduction(reduce: Reduce, *, ordered: bool = False, strict: bool = False) -> Any:
     """A handler for f(a, axis=None, keepdims=False); `ordered`: the order of the elements in memory matters; `strict`:
     a number has no axis 0 (ufuncs take it for one)."""
 
@@ -52,7 +52,7 @@ def reduction(reduce: Reduce, *, ordered: bool = False, kind: Kind | None = None
                            help="add the rows in a loop")
         cells = [reduce(s, list(line), node) for line in lines]
         shape = (len(cells),) if not given.static("keepdims", False) else (1, -1) if axis in (0, -2) else (-1, 1)
-        return arrays.new(s, arrays.filled((len(cells),), cells).reshape(shape), node, kind)
+        return arrays.new(s, arrays.filled((len(cells),), cells).reshape(shape), node)
 
     return handler
 

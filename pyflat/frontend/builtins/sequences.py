@@ -109,10 +109,9 @@ class _Ranked(tuple[Any, ...]):
     __slots__ = ()
 
 
-def _unordered(s: Evaluator, source: Abstract, node: cst.CSTNode, key: Abstract, *, of_ints: bool = False
-               ) -> list[Abstract]:
+def _unordered(s: Evaluator, source: Abstract, node: cst.CSTNode, key: Abstract) -> list[Abstract]:
     """The items, gaps included, for what does not depend on their order."""
-    found = lane_sets.unordered(s, source, node, key, of_ints=of_ints)
+    found = lane_sets.unordered(s, source, node, key)
     return containers.items_or_gaps(s, source, node) if found is None else found
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeGuard
 import libcst as cst
 
 from pyflat.frontend.builtins.support import only
-from pyflat.frontend.library import products
+from pyflat.frontend.library import numpy_library
 from pyflat.frontend.space import containers, lane_sets, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
@@ -57,7 +57,7 @@ def sumprod(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if not python_versions.sumprod_is_known():
         heap.suspect_if(s, const(True), "math.sumprod in this version of Python", node)
     factors = [heap.make_tuple(s.space.items(source, node)) for source in only(s, arguments, node, 2, 2)]
-    return s.space.call(Static(products.sumprod), Arguments(factors, {}), node)
+    return s.space.call(Static(numpy_library.sumprod), Arguments(factors, {}), node)
 
 
 def _same(running: Abstract) -> Abstract:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,10 @@ import libcst as cst
 import numpy as np
 
 from pyflat.frontend.space import numbers as num
-from pyflat.frontend.space.scalars import as_float
+from pyflat.frontend.space.scalars import as_float, const_eval
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, numeric_kind
-from pyflat.frontend.state.values import NONE, Abstract, Arguments, OtherText, Static
+from pyflat.frontend.state.values import NONE, Abstract, Arguments, OtherText, Scratch, Static
 from pyflat.ir.build import const
 from pyflat.ir.types import FLOAT
 
@@ -82,20 +83,12 @@ def float_operation(opcode: str, count: int = 1) -> Handler:
     return handler
 
 
-def inlined(fn: Any) -> Handler:
-    """A library function that is inlined."""
+def inlined(fn: Any, *, float64: bool = False) -> Handler:
+    """A library function that is inlined; `float64`: it depends on that format."""
 
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-        return s.space.inline(fn, arguments, node)
-
-    return handler
-
-
-def inlined_float64(fn: Any) -> Handler:
-    """A library function that is inlined, and depends on the format of float64."""
-
-    def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
-        s.require_float64(f"math.{fn.__name__}", node)
+        if float64:
+            s.require_float64(f"math.{fn.__name__}", node)
         return s.space.inline(fn, arguments, node)
 
     return handler
@@ -173,3 +166,34 @@ def refuse_texts(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> None:
         text = next((option for option in alternatives(value) if isinstance(option, OtherText)), None)
         if text is not None:
             raise s.refuse("flatten/unsupported-expression", f"this is done to {describe(text)}", node)
+
+
+# --- logging: a message that no logger takes is nothing, one that is taken is an effect of the original. Which it is
+# depends on the levels, which are read while flattening and compared at each call.
+def _known(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
+    match value:
+        case Static() | Scratch():
+            return value.value
+    raise s.refuse("flatten/lane-to-object", "a logger, its name or a level depends on the data", node)
+
+
+def _is_enabled(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    logger, level = (_known(s, value, node) for value in only(s, arguments, node, 2, 2))
+    enabled = bool(logger.isEnabledFor(level))
+    s.guards.answer(f"the level of the logger {logger.name}", (logger, level),
+                    lambda: bool(logger.isEnabledFor(level)) == enabled)
+    return Static(enabled)
+
+
+def _log(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    return effect_of_original(s, "logs", node)
+
+
+def _logger(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    names = [_known(s, value, node) for value in [*arguments.positional, *arguments.named.values()]]
+    return const_eval(s, lambda: logging.getLogger(*names))
+
+
+HANDLERS: dict[Any, Handler] = {
+    logging.Logger.isEnabledFor: _is_enabled, logging.Logger._log: _log, logging.getLogger: _logger,
+}

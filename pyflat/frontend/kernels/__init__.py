@@ -15,14 +15,14 @@ from pyflat.analysis.kernels import Argument, Kernel
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
-from pyflat.frontend.kernels.flags import add_flags
+from pyflat.frontend.kernels.results import add_flags
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, unsigned, width_rules
 from pyflat.frontend.space.routines import depends_on_order
 from pyflat.frontend.space.scratch import AdoptError
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import lookup
 from pyflat.frontend.state.guards import Guards
-from pyflat.frontend.state.values import Abstract, MemoryRef, State, Static
+from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
@@ -94,14 +94,8 @@ def _bind(s: PythonEvaluator, function: types.FunctionType, arguments: Mapping[s
     """The parameters: those that are given, and the defaults of the others."""
     bound = _given(s, arguments, params)
     for name, parameter in lookup.signature_of(function).parameters.items():
-        if name in bound:
-            continue
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            bound[name] = Static(())
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            bound[name] = heap.new_dict(s, {})
-        else:
-            bound[name] = lookup.default_value(s, parameter.default)
+        if name not in bound:
+            bound[name] = lookup.without_argument(s, parameter)
     return bound
 
 

@@ -299,13 +299,14 @@ def _compare_float_bound(s: Evaluator, opcode: str, x: Value, bound: int) -> Abs
     below, above = _neighbours(bound)
     if below == above:
         return s.build.op(opcode, x, const(below))
-    match opcode:
-        case "eq" | "ne":
-            return Static(opcode == "ne")
-        case "lt" | "le":
-            return s.build.op("le", x, const(below))
-        case _:
-            return s.build.op("ge", x, const(above))
+    return _compare_between(s, opcode, x, below, above)
+
+
+def _compare_between(s: Evaluator, opcode: str, x: Value, below: float, above: float) -> Abstract:
+    """Against a bound between two numbers of the kind of x, of which neither is the bound."""
+    if opcode in ("eq", "ne"):
+        return Static(opcode == "ne")
+    return s.build.op("le", x, const(below)) if opcode in ("lt", "le") else s.build.op("ge", x, const(above))
 
 
 def _neighbours(bound: int) -> tuple[float, float]:
@@ -327,13 +328,7 @@ def _compare_int_bound(s: Evaluator, opcode: str, n: Value, bound: float) -> Abs
         return Static(PYTHON[opcode](0, bound))
     if bound == math.floor(bound):
         return s.build.op(opcode, n, const(int(bound)))
-    match opcode:
-        case "eq" | "ne":
-            return Static(opcode == "ne")
-        case "lt" | "le":
-            return s.build.op("le", n, const(math.floor(bound)))
-        case _:
-            return s.build.op("ge", n, const(math.ceil(bound)))
+    return _compare_between(s, opcode, n, math.floor(bound), math.ceil(bound))
 
 
 def unary(s: Evaluator, opcode: str, value: Abstract) -> Abstract:

@@ -19,14 +19,15 @@ from typing import Any
 
 import libcst as cst
 
-from pyflat.frontend.space import grown_texts, scalars, text_errors
-from pyflat.frontend.state import heap, lookup, written
+from pyflat.frontend.space import growing, scalars, text_errors
+from pyflat.frontend.state import heap, lookup, templates, written
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
     Arguments,
+    Cells,
     Char,
     DictRef,
     GrownText,
@@ -101,7 +102,7 @@ def concatenated(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> 
     if not all(map(is_string, parts)):
         return text_errors.written_by(s, lambda *known: "".join(known), parts, node)
     if any(isinstance(part, GrownText) for part in parts):
-        return grown_texts.around(s, parts, node)
+        return _around_grown(s, parts, node)
     if any(written.parts_of(part) is None for part in parts):
         return Text()
     return written.joined(parts) or Text()
@@ -236,3 +237,27 @@ def _raised(call: Callable[[], object]) -> type[BaseException]:
 _BEYOND_C = _raised(lambda: chr(2**40))
 """What chr() raises for an int that C's int does not hold, which depends on Python's version."""
 
+
+# --- strings that get longer in a loop (`state.templates`): what is put in front of or behind them
+def _around_grown(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
+    """The strings one after the other, of which one gets longer."""
+    at = next(k for k, part in enumerate(parts) if isinstance(part, GrownText))
+    middle, front, back = parts[at], written.joined(parts[:at]), written.joined(parts[at + 1:])
+    if any(isinstance(part, GrownText) for part in parts[at + 1:]) or front is None or back is None:
+        return Text()
+    if not templates.can_grow(front) or not templates.can_grow(back):
+        return Text()
+    assert isinstance(middle, GrownText)
+    for text, in_front in ((back, False), (front, True)):
+        if not isinstance(text, Static) or text.value:
+            middle = _longer(s, middle, text, in_front, node)
+    return middle
+
+
+def _longer(s: Evaluator, whole: GrownText, text: Abstract, in_front: bool, node: cst.CSTNode) -> GrownText:
+    piece = templates.piece(whole.table, text, s.build.op)
+    count, *places = templates.padded_cells(whole, whole.table).items
+    longer = scalars.binary(s, "add", count, Static(1))
+    growing.check_room(s, longer, len(places), node)
+    places = [piece, *places[:-1]] if in_front else growing.put(s, places, count, piece)
+    return GrownText(whole.table, Seq(Cells, (longer, *places)))

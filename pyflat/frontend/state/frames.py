@@ -20,6 +20,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError, InternalError, Note, Span, refuse
 from pyflat.frontend import remedies
+from pyflat.frontend.spelling import names_in
 from pyflat.frontend.state.aliasing import Reached
 from pyflat.frontend.state.facts import Fact
 from pyflat.frontend.state.guards import Guards
@@ -358,7 +359,7 @@ class Evaluator:
     def _constant_operand(self, node: cst.CSTNode | None) -> str:
         """The parameter of an argument without lanes that is read in an expression, "" where there is none."""
         node = node or (self.build.origin.node if self.build.origin else None)
-        names = remedies.names_in(node) if isinstance(node, cst.CSTNode) else ()
+        names = names_in(node) if isinstance(node, cst.CSTNode) else ()
         values = map(self.state.locals.get, names)
         return next((self.constants[id(value)] for value in values if id(value) in self.constants), "")
 

@@ -125,13 +125,7 @@ def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node:
     values: dict[str, Abstract] = {}
     for name, parameter in signature.parameters.items():
         if name not in bound.arguments:
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                values[name] = Static(())
-            elif parameter.kind is parameter.VAR_KEYWORD:
-                values[name] = heap.new_dict(s, {})
-            else:
-                default = parameter.default
-                values[name] = default if isinstance(default, Abstract) else default_value(s, default)
+            values[name] = without_argument(s, parameter)
         elif parameter.kind is parameter.VAR_POSITIONAL:
             values[name] = heap.make_tuple(bound.arguments[name])
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -141,8 +135,15 @@ def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node:
     return values
 
 
-def default_value(s: Evaluator, default: Any) -> Abstract:
-    """A parameter's default, which all calls share."""
+def without_argument(s: Evaluator, parameter: inspect.Parameter) -> Abstract:
+    """What a parameter is that gets no argument: its default, which all calls share, or an empty tuple or dict."""
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return Static(())
+    if parameter.kind is parameter.VAR_KEYWORD:
+        return heap.new_dict(s, {})
+    default = parameter.default
+    if isinstance(default, Abstract):
+        return default
     written = s.scratch.get(id(default))
     if written is not None:
         return written

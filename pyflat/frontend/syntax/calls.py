@@ -15,12 +15,12 @@ from pyflat.frontend import builtins
 from pyflat.frontend.builtins import vectorized
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, enums, number_classes, objects, scratch
+from pyflat.frontend.space import containers, number_classes, objects, scratch
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
-from pyflat.frontend.state.progress import no_progress
+from pyflat.frontend.state.signatures import no_progress
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -290,8 +290,8 @@ def _call_class(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode
         return Partial(arguments.positional[0], arguments.positional[1:], arguments.named)
     if issubclass(cls, BaseException):  # with lanes in it: only good for raising
         return Text()
-    if enums.is_enum(cls):
-        return enums.member(s, cls, arguments, node)
+    if number_classes.is_enum(cls):
+        return number_classes.member(s, cls, arguments, node)
     if not _is_user_class(cls):
         raise s.refuse("flatten/unknown-call", f"{cls.__qualname__}(...) cannot be made from numbers", node)
     return objects.construct(s, cls, arguments, node)

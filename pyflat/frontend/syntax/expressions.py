@@ -11,8 +11,8 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.frontend.remedies import nodes_in
 from pyflat.frontend.space import containers, lane_dicts, memories, scalars, scratch, texts, whole_arrays
+from pyflat.frontend.spelling import nodes_in
 from pyflat.frontend.state import facts, heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, has_gap, is_lane_number, numeric_kind

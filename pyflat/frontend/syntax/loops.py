@@ -8,6 +8,7 @@ What cannot be unrolled is one Loop node (`rolled`).
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,8 +21,8 @@ from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, Nest
 from pyflat.frontend.state.kinds import per_alternative
 from pyflat.frontend.state.values import NONE, Abstract, LoopScope, Ranges, Scope, Static, View
-from pyflat.frontend.syntax import nests, scopes
 from pyflat.frontend.syntax import rolled_loops as rolled
+from pyflat.frontend.syntax import scopes
 
 TRY_UNROLL = 256
 """Iterations of a loop with lane exits that are tried before it is rolled."""
@@ -82,7 +83,7 @@ def _is_kept(s: Evaluator, node: cst.For, length: int) -> bool:
 
 def _unroll_or_roll(s: Evaluator, node: cst.For, known: range) -> None:
     """The outermost loop of a nest: kept as a loop when the nest has too many iterations."""
-    if nests.least_iterations(s, node, len(known)) > s.unrolled and _rolled_if_possible(s, node, known, IN_KEPT):
+    if least_iterations(s, node, len(known)) > s.unrolled and _rolled_if_possible(s, node, known, IN_KEPT):
         return
     before, counter, forget = s.state, s.counter, rolled.remember_edges(s)
     s.state = before.copy()
@@ -175,13 +176,22 @@ def _unroll(s: Evaluator, node: cst.For, items: Iterator[Abstract], length: int 
             for item in items:
                 _count(s, nest, node, length)
                 heap.where_present(s, item, one, lambda: NONE)
+
+    _with_orelse(s, node, scope, run)
+
+
+def _with_orelse(s: Evaluator, node: cst.For | cst.While, scope: LoopScope, run: Callable[[], None]) -> None:
+    """The iterations and the `else` of a loop, which a `break` leaves."""
+
+    def whole() -> None:
+        run()
         if node.orelse is not None:
             s.space.execute(node.orelse.body)
 
     if scope.leave is None:
-        run()
+        whole()
     else:
-        s.region(scope.leave, run)
+        s.region(scope.leave, whole)
 
 
 @contextmanager
@@ -322,14 +332,67 @@ def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
                     raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
-        if node.orelse is not None:
-            s.space.execute(node.orelse.body)
 
-    if scope.leave is None:
-        run()
-    else:
-        s.region(scope.leave, run)
+    _with_orelse(s, node, scope, run)
 
 
 def _lanes_leave(scope: LoopScope) -> bool:
     return scope.leave is not None and bool(scope.leave.edges)
+
+
+# --- how long a nest is at least
+def least_iterations(s: Evaluator, node: cst.For, length: int) -> int:
+    """Iterations of the innermost loops, as far as the text of the nest says that before it runs; 0 where something may
+    leave a loop of the nest, or skip a part of it.
+
+        for i in range(5):               five times what is inside: 5 * (6 + 7)
+            for j in range(6): ...
+            for k in range(N): ...       N a global int, or a local one that the nest does not bind
+            if x > i:
+                for m in range(9): ...   may not run
+
+    So that a nest that is too long is not unrolled up to its limit first, which takes as long as the limit lets it.
+    """
+    if s.frame.has_closures or scopes.may_end(node.body):
+        return 0
+    return length * _inside(s, node.body, scopes.bound_names(node))
+
+
+def _inside(s: Evaluator, body: cst.BaseSuite, bound: frozenset[str]) -> int:
+    """Iterations in one run of a body: 1 where no loop is sure to run."""
+    inner = [statement for statement in body.body if isinstance(statement, cst.For)]
+    return max(sum(_trips(s, each.iter, bound) * _inside(s, each.body, bound) for each in inner), 1)
+
+
+def _trips(s: Evaluator, source: cst.BaseExpression, bound: frozenset[str]) -> int:
+    """Trips of a loop over a range of known ints; 0 of any other."""
+    if not isinstance(source, cst.Call) or not isinstance(source.func, cst.Name) or source.func.value != "range":
+        return 0
+    values = [_known(s, each.value, bound) for each in source.args if not each.star and each.keyword is None]
+    limits = [value for value in values if type(value) is int]
+    if len(limits) != len(source.args) or _global(s, "range") is not range:
+        return 0
+    try:
+        return len(range(*limits))
+    except (TypeError, ValueError, OverflowError):
+        return 0
+
+
+def _known(s: Evaluator, node: cst.BaseExpression, bound: frozenset[str]) -> object:
+    match node:
+        case cst.Integer():
+            return int(node.value, 0)
+        case cst.Name() if node.value in s.frame.local_names:
+            value = s.state.locals.get(node.value)
+            return value.value if isinstance(value, Static) and node.value not in bound else None
+        case cst.Name():
+            return _global(s, node.value)
+    return None
+
+
+def _global(s: Evaluator, name: str) -> object:
+    """What it means where no function around binds it; evaluating the loop makes the guard."""
+    frame = s.frame
+    if frame.outer is not None or name in frame.local_names or name in frame.cells:
+        return None
+    return frame.globals.get(name, getattr(builtins, name, None))

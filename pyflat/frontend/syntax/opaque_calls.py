@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import libcst as cst
 import numpy as np
@@ -20,9 +20,6 @@ from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind, join_kinds, kind_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def entry_for(s: Evaluator, function: Abstract) -> tuple[Call, Any] | None:

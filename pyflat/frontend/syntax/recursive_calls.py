@@ -20,6 +20,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import scalars
+from pyflat.frontend.spelling import names_in, nodes_in
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import lane, numeric_kind
@@ -60,9 +61,9 @@ def plan(frame: Frame) -> tuple[frozenset[cst.Call], str] | None:
             _tails(statement.value, name, found)
     if not found.calls:
         return None
-    mentions = _Mentions(name)
-    tree.body.visit(mentions)
-    if mentions.count != len(found.calls) or mentions.nested:
+    inside = list(nodes_in(tree.body))
+    mentions = sum(isinstance(node, cst.Name) and node.value == name for node in inside)
+    if mentions != len(found.calls) or any(isinstance(node, cst.FunctionDef | cst.Lambda) for node in inside):
         return None
     collected = {"add" if opcode == "sub" else opcode for opcode in found.opcodes}
     return (frozenset(found.calls), collected.pop() if collected else "") if len(collected) < 2 else None
@@ -124,36 +125,6 @@ def _is_plain(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Name | cst.BaseNumber)
 
 
-class _Mentions(cst.CSTVisitor):
-    """How often a name stands in a body."""
-
-    def __init__(self, name: str):
-        self.name, self.count, self.nested = name, 0, False
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.count += node.value == self.name
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self.nested = True
-
-    def visit_Lambda(self, node: cst.Lambda) -> None:
-        self.nested = True
-
-
-class _SelfNames(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.names.add(node.value)
-
-    @classmethod
-    def of(cls, value: cst.BaseExpression) -> set[str]:
-        visitor = cls()
-        value.visit(visitor)
-        return visitor.names
-
-
 # --- running
 def run(s: Evaluator, frame: Frame, found: Recursion) -> Abstract:
     """The body as a loop, which is left by returning only."""
@@ -195,7 +166,7 @@ def go_around(s: Evaluator, frame: Frame, found: Recursion, value: cst.BaseExpre
         if value.left in found.calls:
             assert isinstance(value.left, cst.Call)
             bound = found.bind(value.left)
-            if not _SelfNames.of(value.right) <= frame.local_names:
+            if not frame.local_names.issuperset(names_in(value.right)):
                 raise s.refuse("flatten/recursion", "a name of another function behind a recursive call", value,
                                help="write it as a loop")
             _collect(s, found, _OPERATORS[type(value.operator)], s.space.evaluate(value.right), value)

@@ -20,10 +20,8 @@ from typing import Any
 from pyflat.errors import FlattenError
 from pyflat.frontend.state import signatures
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
-from pyflat.frontend.state.layouts import contents_of, taken_apart
-from pyflat.frontend.state.progress import known_part, no_progress
-from pyflat.frontend.state.signatures import NoSignatureError, Reader
-from pyflat.frontend.state.translation import Translation
+from pyflat.frontend.state.layouts import contents_of, rebuilt, taken_apart, with_contents
+from pyflat.frontend.state.signatures import NoSignatureError, Reader, known_part, no_progress
 from pyflat.frontend.state.values import (
     CONFLICT,
     UNBOUND,
@@ -210,7 +208,7 @@ class Evaluation:
         result = _Result(s, call)
         if value is None or not result.reach(value):
             return
-        stand_in = Translation()
+        stand_in = _Translation()
         parts = [stand_in.value(part) for part in call.parts]
         objects = [(*stand_in.object(ref, contents), ref in s.frozen) for ref, contents in result.objects.items()]
         s.trace.evaluated[call.key] = Evaluated(
@@ -269,12 +267,52 @@ def _is_the_same_again(value: Any) -> bool:
 
 
 # --- copying
-class _Copy(Copier, Translation):
+class _Translation:
+    """Other objects in the place of abstract values: the same tuples, lists and objects with other lanes in them. One
+    for one, so that what is the same object stays it."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Abstract] = {}
+        self._kept: list[Abstract] = []
+
+    def lane(self, value: Value) -> Value:
+        return value
+
+    def value(self, value: Abstract) -> Abstract:
+        if isinstance(value, Static):
+            return value
+        if isinstance(value, Value):
+            return self.lane(value)
+        if id(value) not in self.known:
+            self._kept.append(value)
+            self.known[id(value)] = self._made(value)
+        return self.known[id(value)]
+
+    def object(self, ref: Ref, contents: Contents) -> tuple[Ref, Contents]:
+        """Another object, and what it has."""
+        made: Any = self.value(ref)
+        if contents is CONFLICT:
+            return made, contents
+        return made, with_contents(contents, ref, map(self.value, contents_of(contents, ref)))
+
+    def _made(self, value: Abstract) -> Abstract:
+        match value:
+            case StoreRef():
+                return StoreRef(value.kind, value.frozen, value.in_order, value.has_views)
+            case ObjRef():
+                return ObjRef(value.cls)
+            case ListRef() | DictRef():
+                return type(value)()
+        found = taken_apart(value)
+        return value if found is None else rebuilt(value, map(self.value, found[1]))
+
+
+class _Copy(Copier, _Translation):
     """A call that was evaluated, once more for other arguments."""
 
     def __init__(self, s: Evaluator, frame: Frame, found: Evaluated, parts: Sequence[Abstract]):
         pairs = list(zip(found.parts, parts, strict=True))
-        Translation.__init__(self)
+        _Translation.__init__(self)
         super().__init__({old: new for old, new in pairs if isinstance(old, Value) and isinstance(new, Value)})
         self.known = {id(old): new for old, new in pairs}
         self.s, self.found, self.parts = s, found, parts

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from pyflat.frontend.space import scalars
+from pyflat.frontend.spelling import names_in, nodes_in
 from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import bound_part, is_number_union, lane
@@ -44,33 +45,10 @@ def plan(frame: Frame) -> int:
     tree = frame.captured.tree
     if isinstance(tree, cst.Lambda) or frame.has_closures or not frame.captured.may_mention(tree.name.value):
         return 0
-    calls = _Calls(tree.name.value)
-    tree.body.visit(calls)
-    return calls.found if calls.found == calls.mentions <= MAX_CALLS and not calls.inside else 0
-
-
-class _Calls(cst.CSTVisitor):
-    """The calls of a name in a body, and what else mentions it."""
-
-    def __init__(self, name: str):
-        self.name, self.found, self.mentions, self.inside = name, 0, 0, False
-        self._depth = 0
-
-    def visit_Call(self, node: cst.Call) -> None:
-        if isinstance(node.func, cst.Name) and node.func.value == self.name:
-            self.found += 1
-            self.inside |= self._depth > 0
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.mentions += node.value == self.name
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        self._depth += isinstance(node, _REPEATED)
-        return super().on_visit(node)
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        self._depth -= isinstance(original_node, _REPEATED)
-        super().on_leave(original_node)
+    name = tree.name.value
+    calls = sum(isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == name
+                for node in nodes_in(tree.body, _REPEATED))
+    return calls if calls == list(names_in(tree.body)).count(name) <= MAX_CALLS else 0
 
 
 _REPEATED = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With, cst.Lambda, cst.FunctionDef, cst.BaseComp)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.frontend.library import products
+from pyflat.frontend.library import numpy_library
 from pyflat.frontend.state.undecided import UndecidedError
 from pyflat.functions import python_versions
 from pyflat.functions.vmath import fused
 
-fma = getattr(math, "fma", products.fma)
-sumprod = getattr(math, "sumprod", products.sumprod)
+fma = getattr(math, "fma", numpy_library.fma)
+sumprod = getattr(math, "sumprod", numpy_library.sumprod)
 
 
 def python_fma(x, y, z):
@@ -197,7 +197,7 @@ def test_fma_rounds_once():
     for _ in range(3000):
         x, y, z = random_numbers(order, 3)
         for addend in (z, -(x * y), -(x * y) * (1 + 2.0**-52)):
-            assert products.fma(x, y, addend).hex() == fused.exact(x, y, addend).hex() == fma(x, y, addend).hex()
+            assert numpy_library.fma(x, y, addend).hex() == fused.exact(x, y, addend).hex() == fma(x, y, addend).hex()
 
 
 def test_sums_of_products_have_triple_precision():
@@ -205,13 +205,13 @@ def test_sums_of_products_have_triple_precision():
     for _ in range(2000):
         p, q = random_numbers(order, 5), random_numbers(order, 5)
         p, q = p + [-x for x in p[:3]], q + [x * (1 + order.choice((0.0, 2.0**-52, 2.0**-30))) for x in q[:3]]
-        assert products.sumprod(p, q).hex() == python_sumprod(p, q).hex() == sumprod(p, q).hex()
+        assert numpy_library.sumprod(p, q).hex() == python_sumprod(p, q).hex() == sumprod(p, q).hex()
 
 
 @pytest.mark.skipif(not hasattr(math, "sumprod"), reason="new in Python 3.12")
 def test_an_unknown_sumprod_is_the_originals(monkeypatch):
     monkeypatch.setattr(python_versions, "sumprod_is_known", lambda: False)
-    monkeypatch.setattr(products, "in_triple_precision", lambda pairs: 0.0)
+    monkeypatch.setattr(numpy_library, "in_triple_precision", lambda pairs: 0.0)
     x, y, n = (column[:20] for column in lanes())
     twin = pyflat.flatten(types.FunctionType(of_floats.__code__, of_floats.__globals__)).flat
     values, _ = twin.with_options(errors="mask")(x, y, n)

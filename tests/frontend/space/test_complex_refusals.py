@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyflat.frontend.library import complex_check
 from pyflat.frontend.library import complex_library as library
+from pyflat.frontend.space import complex_numbers
 from tests.frontend.space.test_complex_numbers import FUNCTIONS
 from tests.support.twins import refused
 
@@ -27,25 +27,25 @@ def test_refusals() -> None:
 
 def test_another_arithmetic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "product", lambda a, b, c, d: (a * c - b * d, a * d))
-    complex_check.arithmetic_is_known.cache_clear()
+    complex_numbers.arithmetic_is_known.cache_clear()
     try:
-        assert not complex_check.arithmetic_is_known()
+        assert not complex_numbers.arithmetic_is_known()
         assert "in this version of Python" in str(refused(lambda z: z * z, 1j))
     finally:
         monkeypatch.undo()
-        complex_check.arithmetic_is_known.cache_clear()
-    assert complex_check.arithmetic_is_known()
+        complex_numbers.arithmetic_is_known.cache_clear()
+    assert complex_numbers.arithmetic_is_known()
 
 
 def test_another_function_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(library, "sin", lambda x, y: (x, y))
-    complex_check.function_is_known.cache_clear()
+    complex_numbers.function_is_known.cache_clear()
     try:
         assert "cmath.sin" in str(refused(lambda z: cmath.sin(z), 1j))
     finally:
         monkeypatch.undo()
-        complex_check.function_is_known.cache_clear()
-    assert all(map(complex_check.function_is_known, FUNCTIONS))
+        complex_numbers.function_is_known.cache_clear()
+    assert all(map(complex_numbers.function_is_known, FUNCTIONS))
 
 
 def test_text_that_a_complex_number_ends_in_is_an_error() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pyflat.frontend.specialise import specialise
-from pyflat.frontend.syntax import nests
+from pyflat.frontend.syntax import loops
 from pyflat.ir.build import Builder
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Loop, walk
@@ -147,7 +147,7 @@ def test_what_is_kept(fn: Callable[..., Any], kept: int, monkeypatch: pytest.Mon
     (uniform, 5**6), (kinds_that_grow, 8000), (known_items, 6000), (left_early, 0), (seldom, 300), (triangle, 100),
     (calls, 8000), (rebound, 10)])
 def test_iterations_known_before(fn: Callable[..., Any], least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    count, found = nests.least_iterations, []
-    monkeypatch.setattr(nests, "least_iterations", lambda *given: found.append(count(*given)) or found[-1])
+    count, found = loops.least_iterations, []
+    monkeypatch.setattr(loops, "least_iterations", lambda *given: found.append(count(*given)) or found[-1])
     specialise(fn, {"x": Leaf(FLOAT)})
     assert found[0] == least
