@@ -205,8 +205,7 @@ def write_split(code: KernelCode, split: LoopCut, after: LabelTarget) -> None:
 def _run_lanes(code: KernelCode, split: LoopCut, buffers: Mapping[Op, Any], registers: int, first: Any, upper: Any
                ) -> None:
     """The lanes of a turn; `upper`: they may be fewer."""
-    gang = LoopGang(code, split.plan, registers)
-    gang.start(first, upper)
+    gang = LoopGang(code, split.plan, registers, first, upper)
     for value, step in split.lanes.items():
         with gang.under(step.under):
             if isinstance(value, Op):
