@@ -2,7 +2,7 @@
 
 An iteration of a loop is a lane where no iteration reads what another one has left, in variables or in memory. The
 NumPy target makes such loops operations on whole arrays (`analysis.parallel_loops` decides); what the numba target
-makes of them its emitter says (`numba.kernel_tests`).
+makes of them its emitter says (`numba.explain`).
 """
 
 from __future__ import annotations

@@ -185,8 +185,7 @@ def _with_loops(call: LibraryCall, shapes: Mapping[str, Shape], built: Built, xp
     """The code of a function in which loops stay loops; None where there is none of these."""
     import jax
 
-    from pyflat.targets.jax import extra
-    from pyflat.targets.jax_loops import looped
+    from pyflat.targets.jax import extra, looped
 
     options = replace(call.options, target="numba")  # its form of loops
     done = flatten(call.caller.callee.function, shapes, options, engine=True)
