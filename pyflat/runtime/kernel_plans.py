@@ -29,8 +29,7 @@ from pyflat.ir.kernel_results import (
 )
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.kernels import Version
-from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
-from pyflat.runtime.plan_entries import Recipe
+from pyflat.runtime.plan_entries import MISS, OURS, Conditions, Recipe
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.runtime.shown_warnings import warnings_may_raise
 

@@ -39,7 +39,7 @@ from pyflat.targets.wgsl.table import WGSL
 
 EACH = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
 COLUMNS = {"xp": xp.ENGINE, "polars": polars.ENGINE, **ENGINES}
-SHADERS = importlib.import_module("pyflat.targets.shaders.prepare")
+SHADERS = importlib.import_module("pyflat.targets.shaders")
 LANGUAGES = {"wgsl": WGSL, "glsl": GLSL}
 
 
