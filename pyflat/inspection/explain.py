@@ -30,7 +30,7 @@ from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
-    from pyflat.runtime.stats import Stats
+    from pyflat.runtime.interfaces import Stats
 
 __all__ = ["Explanation", "KernelExplanation", "explain", "explain_kernel"]
 LARGE_SHARE = 0.2

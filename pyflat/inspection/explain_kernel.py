@@ -40,7 +40,7 @@ from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import SourceKernel
-    from pyflat.runtime.stats import Stats
+    from pyflat.runtime.interfaces import Stats
 
 _LAYOUTS = {"C": "C order, without gaps", "R": "rows without gaps", "S": "strided"}
 

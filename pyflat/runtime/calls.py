@@ -37,13 +37,13 @@ from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults, Float32Lanes, Part
 from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_grouped
+from pyflat.runtime.interfaces import Stats
 from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.labels import made_ranges, none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options, Settings
-from pyflat.runtime.stats import Stats
 from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
 if TYPE_CHECKING:

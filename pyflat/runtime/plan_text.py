@@ -23,8 +23,7 @@ from pyflat.ir.shape import Labels, Leaf, Maybe, Record, Shape
 from pyflat.ir.shape import leaves as leaves_of
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.runtime.labels import none_leaves, of_codes, planned
-from pyflat.runtime.plan_arguments import PYTHON, Argument
-from pyflat.runtime.plan_entries import MISS, OURS, Conditions, Recipe
+from pyflat.runtime.plan_entries import MISS, OURS, PYTHON, Argument, Conditions, Recipe
 from pyflat.runtime.settings import Settings, in_force, resolve
 from pyflat.targets.operands import EntryPoint
 

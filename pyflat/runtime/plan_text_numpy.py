@@ -10,8 +10,7 @@ import numpy as np
 from pyflat.frontend.callables import Parameters
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.runtime.plan_arguments import Argument
-from pyflat.runtime.plan_entries import MISS, OURS
+from pyflat.runtime.plan_entries import MISS, OURS, Argument
 from pyflat.runtime.plan_text import PlannedCall, PlanText
 from pyflat.targets import threads
 from pyflat.targets.numpy.engine import quietly

@@ -25,7 +25,6 @@ from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.ir.uses import results_of, with_block
 from pyflat.passes.rules.expansions import in_terms_of
 from pyflat.targets.text import source
-from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
 from pyflat.targets.text.expr import (
     NOT,
     Call,
@@ -46,7 +45,7 @@ from pyflat.targets.text.match import SourceMatcher
 from pyflat.targets.text.names import TextNames, assign_names
 from pyflat.targets.text.plan import plan
 from pyflat.targets.text.results import Results
-from pyflat.targets.text.spelling import literal, spell
+from pyflat.targets.text.spelling import DIALECTS, Dialect, Target, literal, spell
 from pyflat.targets.text.steps import LET, Begin, BodyEnd, Leave, Step, steps_of
 from pyflat.targets.text.whole import free_names, is_straight
 
