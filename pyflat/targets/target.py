@@ -249,8 +249,6 @@ class Target:
 
     def _require(self) -> None:
         """Raises ImportError where a library is missing."""
-        from pyflat.targets.target import require
-
         for library in self.needs:
             require(library, f'the target "{self.name}"')
 
