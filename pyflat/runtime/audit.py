@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,11 @@ from pyflat.ir.formats import dtypes
 from pyflat.ir.shape import Shape, leaves, rebuild
 from pyflat.runtime.arrays import Array, CallContext
 from pyflat.runtime.faults import Float32Lanes, Row, lane_index
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.labels import with_open_tables, without_unread
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
 
 @cache
 def _random() -> np.random.Generator:

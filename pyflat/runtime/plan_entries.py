@@ -1,5 +1,5 @@
-"""One plan (`pyflat.runtime.plans`): the lines that it is made of, what it knows of arguments, its conditions, and when it is made
-again."""
+"""One plan (`pyflat.runtime.plans`): the lines that it is made of, what it knows of arguments and of what is around
+them, and when it is made again."""
 
 from __future__ import annotations
 
