@@ -18,8 +18,8 @@ import libcst as cst
 
 from pyflat.errors import refuse
 from pyflat.ir.formats import F8
-from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Param, Value, walk
+from pyflat.ir.loops import all_ops, uses
+from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
 from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.ir.uses import results_of, with_block
@@ -421,16 +421,4 @@ def _target(node: cst.CSTNode) -> str:
 
 def _read_once(function: Function) -> set[Value]:
     """The values that one operand or result refers to."""
-    counts = Counter(value for item in walk(function.body) for value in _operands(item))
-    return {value for value, count in counts.items() if count == 1}
-
-
-def _operands(item: Item) -> Iterator[Value]:
-    match item:
-        case Block():
-            yield from (arg for op in item.ops for arg in op.args)
-            yield from item.end.values if item.end is not None else ()
-        case If():
-            yield item.cond
-        case Loop():
-            yield from item.inits
+    return {value for value, count in Counter(uses(function.body)).items() if count == 1}
