@@ -29,7 +29,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive, is_function
 from pyflat.targets.numba.kernels.operations import RAISES_FLAGS
-from pyflat.targets.numba.llvm import I32, I64, counted, element_at, i64, joined, parted, suffix
+from pyflat.targets.numba.llvm import I32, I64, counted, element_at, i64, joined, parted, phi_of, suffix
 from pyflat.targets.numba.ops import wraps
 
 if TYPE_CHECKING:
@@ -168,14 +168,8 @@ class LoopGang:
         end = self.b.block
         self.b.branch(join)
         self.b.position_at_end(join)
-        return [[self._phi((value, end), (ir.Constant(value.type, ir.Undefined), before)) for value in values]
+        return [[phi_of(self.b, (value, end), (ir.Constant(value.type, ir.Undefined), before)) for value in values]
                 for values in given]
-
-    def _phi(self, *ways: tuple[Any, Any]) -> Any:
-        phi = self.b.phi(ways[0][0].type)
-        for value, block in ways:
-            phi.add_incoming(value, block)
-        return phi
 
     def _branch(self, node: If) -> None:
         """An `if` that is the same in all lanes."""
@@ -189,7 +183,7 @@ class LoopGang:
             self.b.branch(blocks[2])
         self.b.position_at_end(blocks[2])
         for result, yes, no in zip(node.results, ways[0][0], ways[1][0], strict=True):
-            self._bind(result, [self._phi((x, ways[0][1]), (y, ways[1][1])) for x, y in zip(yes, no, strict=True)])
+            self._bind(result, [phi_of(self.b, (x, ways[0][1]), (y, ways[1][1])) for x, y in zip(yes, no, strict=True)])
 
     def _loop(self, loop: Loop) -> None:
         """A loop that all lanes leave together."""
@@ -200,7 +194,7 @@ class LoopGang:
         before, head = self.b.block, self.b.append_basic_block("head")
         self.b.branch(head)
         self.b.position_at_end(head)
-        phis = [[self._phi((value, before)) for value in values] for values in inits]
+        phis = [[phi_of(self.b, (value, before)) for value in values] for values in inits]
         self._bind_all(loop.params, phis)
         self.items(entry.header)
         leave = [self._given(result, value) for result, value in zip(loop.results, entry.leave, strict=True)]
