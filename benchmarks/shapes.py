@@ -76,7 +76,7 @@ def _elsewhere(shape: Shape, target: str) -> str:
 
         xp.function(shape.main, np)(*shape.arguments())
     else:
-        from pyflat.targets.sql import text as sql
+        from pyflat.targets import sql
 
         sql.query(shape.main, "lanes", dialect=target)  # type: ignore[arg-type]
     return "text"

@@ -14,7 +14,7 @@ import sys
 
 import duckdb
 
-from pyflat.targets.sql.text import expression, query
+from pyflat.targets.sql import expression, query
 
 READINGS = [
     ("Phoenix", 43.1, 12.0), ("Phoenix", 41.0, 9.5), ("Miami", 31.5, 88.0), ("Miami", 29.0, 91.0),

@@ -15,8 +15,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.functions import libm, loaded_library, python_versions, ways
-from pyflat.runtime.audit import DifferenceError
-from pyflat.runtime.kernel_outcomes import repeated
+from pyflat.runtime.audit import DifferenceError, repeated
 from pyflat.runtime.settings import NAMES, resolve
 from pyflat.targets.target import verified
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyflat.functions.loaded_library import standing
 from pyflat.inspection.explain_kernel import KernelExplanation, explain_kernel
@@ -26,11 +26,9 @@ from pyflat.ir.shape import Labels, Shape
 from pyflat.ir.types import FLOAT, INT, Kind
 from pyflat.passes import pipelines
 from pyflat.runtime.compiled import FlatForm, flatten
+from pyflat.runtime.interfaces import Stats
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
-
-if TYPE_CHECKING:
-    from pyflat.runtime.stats import Stats
 
 __all__ = ["Explanation", "KernelExplanation", "explain", "explain_kernel"]
 LARGE_SHARE = 0.2

@@ -2,7 +2,7 @@
 
 An iteration of a loop is a lane where no iteration reads what another one has left, in variables or in memory. The
 NumPy target makes such loops operations on whole arrays (`analysis.parallel_loops` decides); what the numba target
-makes of them its emitter says (`numba.kernel_tests`).
+makes of them its emitter says (`numba.explain`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ import numpy as np
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
 from pyflat.inspection.source_map import SourceLine, SourceLoop, SourceMap, source_line
-from pyflat.ir.loops import all_ops, has_loop, recognise_counted
+from pyflat.ir.loops import all_ops, has_loop, recognise_counted, uses
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
 from pyflat.ir.nodes import (
     FAULT,
     Block,
     Const,
     Exit,
-    If,
     Item,
     Label,
     Loop,
@@ -40,7 +39,7 @@ from pyflat.targets import target as targets
 
 if TYPE_CHECKING:
     from pyflat.frontend.kernels import SourceKernel
-    from pyflat.runtime.stats import Stats
+    from pyflat.runtime.interfaces import Stats
 
 _LAYOUTS = {"C": "C order, without gaps", "R": "rows without gaps", "S": "strided"}
 
@@ -243,7 +242,7 @@ def _reason(found: SourceLoop, around: Surroundings) -> str:
     if counted is None:
         return "how often it runs is not known before"
     carried = [param for param in loop.params if param is not counted.iv and param.kind is not MEMORY]
-    reads = _reads([loop.body[0], *loop.body[2:]])
+    reads = set(uses([loop.body[0], *loop.body[2:]]))
     names = [param.name.split(" ")[0] or "a value" for param in carried if param in reads]
     if names:
         return f"an iteration takes {', '.join(f'`{name}`' for name in dict.fromkeys(names))} from the one before"
@@ -261,20 +260,6 @@ def _reason(found: SourceLoop, around: Surroundings) -> str:
     if is_around_ragged(loop, counted, around):
         return "the loops in it are lanes, whose lengths differ from iteration to iteration"
     return "nothing shows that its iterations are apart"
-
-
-def _reads(items: Sequence[Item]) -> set[Value]:
-    """What operations, conditions and inner loops take."""
-    found: set[Value] = {arg for op in all_ops(list(items)) for arg in op.args}
-    for item in walk(list(items)):
-        match item:
-            case Block() if item.end is not None:
-                found.update(item.end.values)
-            case If():
-                found.add(item.cond)
-            case Loop():
-                found.update(item.inits)
-    return found
 
 
 def _leaves(loop: Loop) -> bool:

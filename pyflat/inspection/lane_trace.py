@@ -26,7 +26,8 @@ from pyflat.inspection import tracing
 from pyflat.inspection.tracing import Store, Trace, trace
 from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
-from pyflat.ir.nodes import Block, Function, Op, walk
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Function, Op
 from pyflat.ir.shape import Labels, Maybe, Ragged, Shape, is_text, rebuild
 from pyflat.runtime.arrays import Lanes
 from pyflat.runtime.calls import Caller
@@ -134,7 +135,7 @@ def trace_lane(
     if pdb:
         _debug(replay, row)
     spec = _specialised(caller.callee.function, ready.arguments, options)
-    files = {op.origin.span.file for op in _ops(spec.function) if op.origin and op.origin.span}
+    files = {op.origin.span.file for op in all_ops(spec.function.body) if op.origin and op.origin.span}
     files.add(caller.callee.function.__code__.co_filename)
     traced = trace(lambda: replay.original()(row), files)
     trips = MAX_TRIPS if traced.ended else 1000
@@ -185,12 +186,6 @@ def _flat_index(lane: int | tuple[int, ...] | None, lanes: Lanes) -> int:
     if found.ndim:
         raise IndexError(f"lane={lane!r} is several lanes of the shape {lanes.shape}")
     return int(found)
-
-
-def _ops(fn: Function) -> Iterator[Op]:
-    for item in walk(fn.body):
-        if isinstance(item, Block):
-            yield from item.ops
 
 
 def same(a: Any, b: Any) -> bool:

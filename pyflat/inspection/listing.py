@@ -33,7 +33,7 @@ from pyflat.targets.target import Request, Target
 
 if TYPE_CHECKING:
     from pyflat.runtime.words import Words
-    from pyflat.targets.text.dialects import Target as TextTarget
+    from pyflat.targets.text.spelling import Target as TextTarget
 
 Stage = Literal["captured", "structured", "flat", "suspect", "kernel"]
 STAGES = ("captured", "structured", "flat", "suspect", "kernel")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -107,9 +107,12 @@ class Report:
 
 
 class _Remarks:
-    """What is said of lines, in the order in which it is found."""
+    """What is said of lines, in the order in which it is found; the shares of the cost that they have, and the lines of
+    the twin's text that come from them."""
 
-    def __init__(self) -> None:
+    def __init__(self, costs: Mapping[Place, float] | None = None,
+                 linked: Mapping[Place, tuple[int, ...]] | None = None) -> None:
+        self._costs, self._linked = costs or {}, linked or {}
         self._found: dict[Place, dict[Remark, None]] = defaultdict(dict)
 
     def add(self, place: Place | SourceLine | None, sort: Sort, text: str) -> None:
@@ -117,11 +120,13 @@ class _Remarks:
             file, line = place if isinstance(place, tuple) else (place.file, place.line)
             self._found[file, line][Remark(sort, text)] = None
 
-    def of(self, place: Place) -> tuple[Remark, ...]:
-        return tuple(self._found.get(place, ()))
+    def places(self) -> set[Place]:
+        return {*self._costs, *self._linked, *self._found}
 
-    def __iter__(self) -> Iterator[Place]:
-        return iter(list(self._found))
+    def line(self, place: Place, text: str) -> ReportLine:
+        """The line at a place."""
+        return ReportLine(place[1], text, self._costs.get(place, 0.0), tuple(self._found.get(place, ())),
+                          self._linked.get(place, ()))
 
 
 # --- functions of lanes
@@ -137,14 +142,11 @@ def report(
 
     done = flatten(fn, shapes, options)
     text, origins = _text(done, name)
-    linked = _linked(len(text), origins)
-    remarks = _Remarks()
+    remarks = _Remarks(_costs(done, options, explained.width), _linked(len(text), origins))
     _of_branches(remarks, explained, profiled)
     _of_operations(remarks, done, options)
-    costs = _costs(done, options, explained.width)
-    kept = set(costs) | set(linked) | set(remarks)
-    parts = [_function(done.spec.captured.qualname, fn, costs, linked, remarks)]
-    parts += _helpers(kept, parts[0], costs, linked, remarks)
+    parts = [_function(done.spec.captured.qualname, fn, remarks)]
+    parts += _helpers(parts[0], remarks)
     title = f"{explained.kinds} on {explained.target}"
     facts = (f"cost {explained.cost:,}, of it {explained.detection:,} to detect faults",
              explained.counts, *explained.slower)
@@ -243,15 +245,13 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
 
     own_text = getattr(version.compiled, "sourced_lines", None)
     text = own_text() if own_text is not None else sourced_lines(version.kernel.function)
-    linked = _linked(len(text), [_origins(line) for line in text])
-    remarks = _Remarks()
+    shares = _kernel_costs(version.kernel.function.body, explained.target)
+    remarks = _Remarks(shares, _linked(len(text), [_origins(line) for line in text]))
     _of_kernel(remarks, explained, version.kernel.function.body)
     captured = version.kernel.captured
     lines = captured.source.rstrip("\n").split("\n")
-    shares = _kernel_costs(version.kernel.function.body, explained.target)
-    part = _part(captured.qualname, captured.file, captured.first_line, lines, shares, linked, remarks)
-    parts = (_with_gone(part, lines, captured.first_line),
-             *_helpers({*linked, *remarks, *shares}, part, shares, linked, remarks))
+    part = _part(captured.qualname, captured.file, captured.first_line, lines, remarks)
+    parts = _with_gone(part, lines, captured.first_line), *_helpers(part, remarks)
     facts = [f"{array.name}: {array.where}, {_array(array)}, {array.layout}" for array in explained.arrays]
     if shares:
         facts.append(f"shares of the cost are as if each loop made {TRIPS:.0f} trips")
@@ -330,8 +330,8 @@ def report_refusal(fn: FunctionType, refusal: FlattenError, name: str) -> Report
     for note in said.notes:
         if note.span is not None:
             remarks.add((note.span.file, note.span.line), "refused", note.message)
-    first = _function(fn.__qualname__, fn, {}, {}, remarks, gone=False)
-    parts = (first, *_helpers(set(remarks), first, {}, {}, remarks))
+    first = _function(fn.__qualname__, fn, remarks, gone=False)
+    parts = (first, *_helpers(first, remarks))
     facts = tuple(filter(None, (f"{said.message} [{said.code}]", said.why and f"why: {said.why}",
                                 said.help and f"help: {said.help}")))
     return Report(name, "refused", facts, parts, (), str(refusal), refused=True)
@@ -340,10 +340,7 @@ def report_refusal(fn: FunctionType, refusal: FlattenError, name: str) -> Report
 # --- lines
 
 
-def _function(
-    name: str, fn: FunctionType, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
-    remarks: _Remarks, *, gone: bool = True
-) -> ReportPart:
+def _function(name: str, fn: FunctionType, remarks: _Remarks, *, gone: bool = True) -> ReportPart:
     """The lines of a function, by its code; what is left of none of its statements is said."""
     from pyflat.frontend.capture import capture
 
@@ -352,17 +349,12 @@ def _function(
     except FlattenError:  # there is no text of it
         return ReportPart(name, fn.__code__.co_filename, ())
     lines = captured.source.rstrip("\n").split("\n")
-    part = _part(name, captured.file, captured.first_line, lines, costs, linked, remarks)
+    part = _part(name, captured.file, captured.first_line, lines, remarks)
     return _with_gone(part, lines, captured.first_line) if gone else part
 
 
-def _part(
-    name: str, file: str, first: int, lines: Sequence[str], costs: Mapping[Place, float],
-    linked: Mapping[Place, tuple[int, ...]], remarks: _Remarks
-) -> ReportPart:
-    made = (ReportLine(number, text, costs.get((file, number), 0.0), remarks.of((file, number)),
-                       linked.get((file, number), ())) for number, text in enumerate(lines, first))
-    return ReportPart(name, file, tuple(made))
+def _part(name: str, file: str, first: int, lines: Sequence[str], remarks: _Remarks) -> ReportPart:
+    return ReportPart(name, file, tuple(remarks.line((file, k), text) for k, text in enumerate(lines, first)))
 
 
 def _with_gone(part: ReportPart, lines: Sequence[str], first: int) -> ReportPart:
@@ -386,14 +378,11 @@ def _with_gone(part: ReportPart, lines: Sequence[str], first: int) -> ReportPart
         replace(line, remarks=(said,)) if line.number in found else line for line in part.lines))
 
 
-def _helpers(
-    places: Iterable[Place], main: ReportPart, costs: Mapping[Place, float], linked: Mapping[Place, tuple[int, ...]],
-    remarks: _Remarks
-) -> Iterator[ReportPart]:
-    """The other functions that have some of these places; files that cannot be read are left out."""
+def _helpers(main: ReportPart, remarks: _Remarks) -> Iterator[ReportPart]:
+    """The other functions of which something is known; files that cannot be read are left out."""
     own = {(main.file, line.number) for line in main.lines}
     numbers: dict[str, set[int]] = defaultdict(set)
-    for file, number in places:
+    for file, number in remarks.places():
         if (file, number) not in own:
             numbers[file].add(number)
     for file, wanted in numbers.items():
@@ -404,7 +393,7 @@ def _helpers(
             continue
         for node in _around(tree, wanted):
             chosen = lines[node.lineno - 1:node.end_lineno]
-            yield _part(node.name, file, node.lineno, chosen, costs, linked, remarks)
+            yield _part(node.name, file, node.lineno, chosen, remarks)
 
 
 def _around(tree: ast.Module, wanted: set[int]) -> list[ast.FunctionDef]:

@@ -18,9 +18,8 @@ from pyflat.ir.formats import dtypes
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function
 from pyflat.ir.shape import leaves
-from pyflat.runtime import kernel_outcomes
 from pyflat.runtime.arrays import Array, Lanes
-from pyflat.runtime.audit import DifferenceError, equal
+from pyflat.runtime.audit import DifferenceError, compare, equal
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.compiled import flatten
 from pyflat.runtime.faults import lane_index
@@ -81,7 +80,7 @@ def verify(caller: Caller, args: Sequence[Any], kwargs: Mapping[str, Any], optio
     """Compare every lane of one call, or all that a kernel returns, raises and writes. Raises DifferenceError for the
     first lane that differs."""
     if caller.kernels.takes(args, kwargs, options):
-        differs, compared, replayed = kernel_outcomes.compare(caller, args, kwargs, options)
+        differs, compared, replayed = compare(caller, args, kwargs, options)
         if differs:
             raise DifferenceError(f"the {options.target} kernel {caller.parameters.name} differs from its original in "
                                   f"{differs}")

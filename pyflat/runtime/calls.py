@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.frontend.callables import Callee, Parameters
@@ -37,17 +37,14 @@ from pyflat.runtime.compiled import Built, Compilations, Ran
 from pyflat.runtime.examples import with_stand_ins
 from pyflat.runtime.faults import Faults, Float32Lanes, Part
 from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_grouped
+from pyflat.runtime.interfaces import Planned, Stats
 from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.labels import made_ranges, none_leaves, with_open_tables
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options, Settings
-from pyflat.runtime.stats import Stats
 from pyflat.runtime.words import WordCall, Words, texts_in, word_call
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Planned
 
 LARGE_CALL = 10_000
 SLOW_SHARE = 0.01

@@ -18,7 +18,7 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,12 +51,10 @@ from pyflat.runtime.arrays import Array, CallContext, Lanes, broadcast, prepare
 from pyflat.runtime.compiled import Built, Ran, static_key
 from pyflat.runtime.disabled import run_originals
 from pyflat.runtime.faults import Part, lane_index
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.outputs import arrays_in, with_destinations
 from pyflat.runtime.replay import fit
 from pyflat.runtime.settings import Options
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
 
 MAX_GROUPS = 64
 """Twins in one call: each is flattened and compiled."""

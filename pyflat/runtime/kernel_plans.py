@@ -12,7 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,15 +28,11 @@ from pyflat.ir.kernel_results import (
     names,
 )
 from pyflat.ir.types import MEMORY
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.kernels import Version
-from pyflat.runtime.plan_conditions import MISS, OURS, Conditions
-from pyflat.runtime.plan_entries import Recipe
+from pyflat.runtime.plan_entries import MISS, OURS, Conditions, Entry, Recipe
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.runtime.shown_warnings import warnings_may_raise
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
-    from pyflat.runtime.plan_entries import Entry
 
 LONG = 50e-6
 """Seconds from which on other threads may run meanwhile."""

@@ -1,22 +1,230 @@
-"""One plan (`pyflat.runtime.plans`): the lines that it is made of, and when it is made again."""
+"""One plan (`pyflat.runtime.plans`): the lines that it is made of, what it knows of arguments and of what is around
+them, and when it is made again."""
 
 from __future__ import annotations
 
+import builtins
+import keyword
+import os
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
-from types import CellType, CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, cast
+from weakref import ReferenceType
 
-from pyflat.frontend.callables import NOT_GIVEN, Parameters
+import numpy as np
+
+from pyflat.frontend.callables import NOT_GIVEN, NotGiven, Parameters
 from pyflat.frontend.notices import PLAN_FILE
+from pyflat.frontend.state.guards import ABSENT, Guards, Reading
 from pyflat.functions import ways
-from pyflat.runtime.plan_conditions import MARK, MISS, OURS
+from pyflat.ir.shape import record_of
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.runtime import settings as settings_module
+from pyflat.runtime.arguments import is_plain_dataclass
+from pyflat.runtime.settings import InForce, Options
 from pyflat.targets import threads
+from pyflat.targets.operands import as_signed, is_stored
+from pyflat.targets.target import at_hand
 
-if TYPE_CHECKING:
-    from pyflat.runtime.settings import Options
+# --- what a plan knows of the arguments of a call
+PYTHON: dict[type, Kind] = {float: FLOAT, int: INT, bool: BOOL}
+_SCALARS = frozenset({*PYTHON, np.float64, np.float32, np.float16, np.int64, np.int32, np.int16, np.int8, np.uint32,
+                      np.uint16, np.uint8, np.bool_})
+"""A uint64 may be no lane."""
+_FIXED = frozenset({str, bytes, bool, int, float})
+
+
+class Argument(NamedTuple):
+    """What a plan knows of one argument: its type, the dtype of an array, the items of a tuple, list, dict or
+    dataclass, or the value of a string and of what is static."""
+
+    cls: type
+    dtype: np.dtype[Any] | None = None
+    items: tuple[Argument, ...] = ()
+    names: tuple[str, ...] = ()
+    """The attributes, or keys, that the items are; none where they have numbers."""
+    value: Any = None
+    static: bool = False
+    single: bool = False
+    """Whether an array has no axes: a scalar to the kernel."""
+
+    @property
+    def is_array(self) -> bool:
+        return self.dtype is not None and not self.single
+
+    @property
+    def is_lane(self) -> bool:
+        """Whether it is an array or a number of a lane."""
+        return not self.static and (self.dtype is not None or self.cls in _SCALARS)
+
+    @property
+    def number(self) -> np.dtype[Any]:
+        """What its numbers are."""
+        return np.dtype(self.cls) if self.dtype is None else self.dtype
+
+    @property
+    def lanes(self) -> Iterator[Argument]:
+        """The numbers and arrays in it."""
+        if self.is_lane:
+            yield self
+        for item in self.items:
+            yield from item.lanes
+
+
+def _argument(value: Any) -> Argument | None:
+    cls = type(value)
+    if cls is np.ndarray:
+        dtype, single = value.dtype, not value.ndim
+        if not is_stored(dtype) or (single and as_signed(dtype) is not dtype):
+            return None
+        return Argument(cls, np.dtype(dtype.str), single=single)
+    if cls is str:
+        return Argument(cls, value=value, static=True)
+    if cls in _SCALARS or cls in (NotGiven, type(None)):
+        return Argument(cls)
+    parts = record_of(value)
+    if parts is None or (is_dataclass(cls) and not is_plain_dataclass(cls)):
+        return None
+    return _with_items(cls, parts[1] if is_dataclass(cls) or cls is dict else (), list(map(_argument, parts[2])))
+
+
+def _static(value: Any) -> Argument | None:
+    """What a plan asks of a static argument. Of numbers that are equal some differ."""
+    cls = type(value)
+    if cls is tuple:
+        return _with_items(cls, (), list(map(_static, value)))
+    if cls in (NotGiven, type(None)):
+        return Argument(cls)
+    return Argument(cls, value=value, static=True) if cls in _FIXED and (cls is not float or value) else None
+
+
+def _with_items(cls: type, names: tuple[str, ...], items: list[Argument | None]) -> Argument | None:
+    return None if None in items else Argument(cls, items=cast("tuple[Argument, ...]", tuple(items)), names=names)
+
+
+def key_of(names: Sequence[str], given: Sequence[Any], options: Options) -> tuple[Any, ...] | None:
+    """The key of the calls that one plan makes; None for calls that no plan makes. `given` has a value for each
+    parameter."""
+    target = at_hand(options.target)
+    if target is None or options.dtype not in target.plans or options.errors == "mask":
+        return None
+    if not options.cache or options.whitelist:
+        return None
+    arguments = tuple([_static(value) if name in options.static else _argument(value)
+                       for name, value in zip(names, given, strict=True)])
+    if None in arguments or not any(list(argument.lanes) for argument in arguments if argument is not None):
+        return None
+    return id(options), *arguments
+
+
+# --- conditions: that options in force, the function, and what it has read from outside are as they were
+OURS = "_pyflat_"
+MISS = "MISS"
+"""Where a plan gives up."""
+MARK = 10**20
+"""The first of the numbers that stand for what a plan knows, until its code is made."""
+
+
+_ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, BuiltinFunctionType, np.ufunc, CodeType,
+          ReferenceType)
+
+
+class Conditions:
+    """Writes conditions; `constants` and `cells` have what its numbers and free variables are."""
+
+    def __init__(self, function: FunctionType, parameters: Parameters, cells: dict[str, CellType]):
+        self.function = function
+        self.parameters = parameters
+        self.constants: list[Any] = []
+        self.cells = {OURS + name: cell for name, cell in cells.items()}
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a plan can have this name of the function's globals in its text."""
+        ours = name in self.parameters.names or name == "out" or name.startswith(("__", OURS))
+        return name.isidentifier() and not keyword.iskeyword(name) and not ours
+
+    def constant(self, value: Any) -> str:
+        """This object, which is never freed or refers to nothing."""
+        self.constants.append(value)
+        return f"({MARK + len(self.constants) - 1})"
+
+    def object(self, value: Any) -> str:
+        """Any object. The garbage collector does not look into code: what may lead back to the plan is in a cell."""
+        return self.constant(value) if isinstance(value, _ATOMS) else self.variable(CellType(value))
+
+    def variable(self, cell: CellType) -> str:
+        """A free variable that is this cell."""
+        name = f"{OURS}v{len(self.cells)}"
+        self.cells[name] = cell
+        return name
+
+    def other_options(self, layers: InForce, target_counts: bool) -> Iterator[str]:
+        """Conditions under which other options may be in force."""
+        environment, key = self.constant(layers.environment), self.constant(layers.target_key)
+        yield f"{self.constant(layers.block)}() is not {self.constant(layers.opened)}"
+        yield f"{self.constant(settings_module)}._defaults is not {self.constant(layers.defaults)}"
+        yield f"{self.constant(os)}.environ is not {self.constant(os.environ)}"
+        yield f"{self.constant(layers.disable_key)} in {environment}"
+        if target_counts and layers.target is None:
+            yield f"{key} in {environment}"
+        elif target_counts:
+            yield f"{key} not in {environment} or {environment}[{key}] != {self.constant(layers.target)}"
+
+    def same_outside(self, guards: Guards, defaults: bool) -> Iterator[str]:
+        """Conditions under which the function and what it has read are as they were."""
+        function = self.function
+        own = self.object(function)
+        yield f"{own}.__code__ is {self.object(function.__code__)}"
+        if defaults or guards.calls_itself(function):
+            yield f"{own}.__defaults__ is {self.object(function.__defaults__)}"
+            yield f"{own}.__kwdefaults__ is {self.object(function.__kwdefaults__)}"
+            for name, value in (function.__kwdefaults__ or {}).items():
+                yield f"{own}.__kwdefaults__[{self.constant(name)}] is {self.object(value)}"
+        readings = list(guards.readings())
+        absent = {r.name for r in readings if self._is_global(r) and r.value is ABSENT}
+        standard = getattr(function, "__builtins__", None) is vars(builtins)
+        found = {r.name for r in readings
+                 if r.owner is vars(builtins) and r.value is not ABSENT and self._is_plain(r.name)}
+        covered = found & absent if standard else set()
+        for reading in readings:
+            if reading.how == "part" and reading.owner() is function:
+                continue
+            if reading.name in covered and self._is_global(reading):
+                continue  # the name is found among the builtins, as the other reading says
+            yield self._same(reading, reading.name in covered and reading.owner is vars(builtins))
+        if guards.has_others:
+            yield f"{self.object(guards.others_changed)}() is None"
+
+    def _is_global(self, reading: Reading) -> bool:
+        return reading.how == "item" and reading.owner is self.function.__globals__
+
+    def _same(self, reading: Reading, by_name: bool) -> str:
+        """The condition under which a reading gives the same object."""
+        name = reading.name
+        plain = self._is_plain(name)
+        match reading.how:
+            case "item" if plain and (by_name or self._is_global(reading) and reading.value is not ABSENT):
+                return f"{name} is {self.object(reading.value)}"
+            case "item" if reading.value is ABSENT:
+                return f"{self.constant(name)} not in {self.object(reading.owner)}"
+            case "item":
+                return f"{self.object(reading.owner)}[{self.constant(name)}] is {self.object(reading.value)}"
+            case "type":
+                return f"{self.constant(type)}({self.object(reading.owner)}) is {self.object(reading.value)}"
+            case "attribute" if isinstance(reading.owner, CellType):
+                return f"{self.variable(reading.owner)} is {self.object(reading.value)}"
+        if reading.value is ABSENT:
+            return f"not {self.constant(hasattr)}({self.object(reading.owner)}, {self.constant(name)})"
+        if reading.how == "part":
+            return f"{self.object(reading.owner)}().{name} is {self.object(reading.value)}"
+        if plain and isinstance(reading.owner, ModuleType):
+            return f"{self.object(reading.owner)}.{name} is {self.object(reading.value)}"
+        found = f"{self.constant(getattr)}({self.object(reading.owner)}, {self.constant(name)})"
+        return f"{found} is {self.object(reading.value)}"
+
 
 MAX_WAIT = 1024
 """Calls that a plan which fails every time waits before it is made again."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from pyflat.frontend.callables import Parameters
 from pyflat.functions import libm
-from pyflat.runtime.plan_arguments import Argument
-from pyflat.runtime.plan_conditions import MISS, OURS
+from pyflat.runtime.plan_entries import MISS, OURS, Argument
 from pyflat.runtime.plan_text import PlannedCall, PlanText, has_objects
 from pyflat.targets import threads
 

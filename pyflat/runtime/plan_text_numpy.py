@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from types import CellType, FunctionType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pyflat.frontend.callables import Parameters
 from pyflat.ir.formats import F4, F8, dtypes
 from pyflat.ir.types import BOOL, FLOAT, INT
-from pyflat.runtime.plan_arguments import Argument
-from pyflat.runtime.plan_conditions import MISS, OURS
+from pyflat.runtime.plan_entries import MISS, OURS, Argument, Entry
 from pyflat.runtime.plan_text import PlannedCall, PlanText
 from pyflat.targets import threads
 from pyflat.targets.numpy.engine import quietly
 from pyflat.targets.operands import EntryPoint
-
-if TYPE_CHECKING:
-    from pyflat.runtime.plan_entries import Entry
 
 
 class NumpyText(PlanText):

@@ -77,16 +77,17 @@ class Plans:
         self, caller: Calls, arguments: Mapping[str, Any], built: Built, options: Options, twin: Planned
     ) -> None:
         """Make the plan for calls like this one, which was just made without, if there can be one."""
-        from pyflat.runtime import plan_arguments, plan_recipes
+        from pyflat.runtime import plan_text
+        from pyflat.runtime.plan_entries import key_of
 
         parameters = caller.parameters
         if parameters.extra is not None or parameters.keywords is not None or not parameters.all_from_caller:
             return
         given = [arguments.get(name, NOT_GIVEN) for name in parameters.names]
-        key = plan_arguments.key_of(parameters.names, given, options)
+        key = key_of(parameters.names, given, options)
         if key is not None:
             self._take(caller, key, built, options, twin,
-                       lambda entry: plan_recipes.recipe(caller, key, built, twin.settings, entry))
+                       lambda entry: plan_text.recipe(caller, key, built, twin.settings, entry))
 
     def learn_kernel(
         self, caller: Calls, options: Options, twin: Planned, version: Version, arguments: Mapping[str, Any],

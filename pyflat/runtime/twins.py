@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pyflat.runtime.calls import Caller
     from pyflat.runtime.compiled import Built
     from pyflat.runtime.faults import Faults
+    from pyflat.runtime.interfaces import Stats
     from pyflat.runtime.kernels import Roles
-    from pyflat.runtime.stats import Stats
     from pyflat.targets.target import EngineName, ShownName, Target
 
 P = ParamSpec("P")

@@ -42,6 +42,7 @@ from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array, CallContext, Lanes
 from pyflat.runtime.calls import Caller, require_nan
 from pyflat.runtime.compiled import Built
+from pyflat.runtime.faults import Row
 from pyflat.runtime.replay import Replay, fit
 from pyflat.runtime.settings import Options
 from pyflat.targets import target as targets
@@ -375,15 +376,19 @@ class MadeLoop:
         replay = self._replay(inputs, n, limited)
         run = replay.runner()
         for lane, row in replay.rows(suspect):
-            try:
-                values = run(row)
-            except Exception as error:
-                if self.errors != "nan":
-                    error.add_note(f"in a lane of the ufunc {self.name}: {replay.shown(row)}")
-                    raise
-                values = [np.nan] * len(results)
+            values = self._values(run, replay, row, len(results))
             for leaf, value in zip(results, values, strict=True):
                 leaf[lane] = value
+
+    def _values(self, run: Callable[[Row], Sequence[Any]], replay: Replay, row: Row, count: int) -> Sequence[Any]:
+        """The results of a lane that the original runs."""
+        try:
+            return run(row)
+        except Exception as error:
+            if self.errors == "nan":
+                return [np.nan] * count
+            error.add_note(f"in a lane of the ufunc {self.name}: {replay.shown(row)}")
+            raise
 
     def _chain(self, inputs: Sequence[Array], outputs: Sequence[Array], n: int) -> None:
         """Lane by lane, each with what the ones before have written."""
@@ -391,13 +396,8 @@ class MadeLoop:
         original = replay.original()
         for lane in range(n):
             row = tuple(a[lane].item() for a in inputs)
-            try:
-                values = list(fit(original(row), self.built.result))
-            except Exception as error:
-                if self.errors != "nan":
-                    error.add_note(f"in a lane of the ufunc {self.name}: {replay.shown(row)}")
-                    raise
-                values = [np.nan] * len(list(leaves(self.built.result)))
+            values = self._values(lambda row: list(fit(original(row), self.built.result)), replay, row,
+                                  len(list(leaves(self.built.result))))
             with np.errstate(over="ignore"):  # float32 rounds
                 for view, output in zip(outputs, self.outputs, strict=True):
                     view[lane] = output.constant if output.leaf is None else values[output.leaf]

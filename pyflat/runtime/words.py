@@ -13,7 +13,7 @@ import enum
 import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +27,9 @@ from pyflat.runtime.arrays import Array, CallContext, prepare
 from pyflat.runtime.compiled import Built
 from pyflat.runtime.faults import Float32Lanes, Part
 from pyflat.runtime.grouping import parameter_at
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.outputs import arrays_in
 from pyflat.runtime.settings import Options
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,8 +249,6 @@ class Target:
 
     def _require(self) -> None:
         """Raises ImportError where a library is missing."""
-        from pyflat.targets.target import require
-
         for library in self.needs:
             require(library, f'the target "{self.name}"')
 
@@ -321,7 +319,7 @@ BUILT_IN = (
            fast="pyflat.targets.numba.costs:VECTOR_MATH", spelled="pyflat.targets.numba.ops:SPELLED",
            explain="pyflat.targets.numba.explain:RegisterCosts"),
     Target("dataflow", "pyflat.targets.dataflow.engine:engine", "pyflat.targets.dataflow.engine:text", structured=True),
-    Target("wgsl", "pyflat.targets.wgsl.engine:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
+    Target("wgsl", "pyflat.targets.wgsl.shaders:engine", "pyflat.targets.wgsl.shaders:text", faults=False,
            needs=("wgpu",), shading="pyflat.targets.wgsl"),
     Target("glsl", None, "pyflat.targets.glsl:text", shading="pyflat.targets.glsl"),
     Target(NEUTRAL, python=True, float32=True),

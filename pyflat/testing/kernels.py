@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import FlattenError
-from pyflat.runtime.kernel_outcomes import copies
+from pyflat.runtime.audit import copies
 from pyflat.testing.flattened import NotVerifiableError
 
 if TYPE_CHECKING:

@@ -31,15 +31,14 @@ from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 from pyflat.targets.numpy import spelling as numpy_spelling
 from pyflat.targets.numpy.costs import NUMPY_MATH
-from pyflat.targets.sql.dialects import ENGINES
-from pyflat.targets.text.dialects import DIALECTS
+from pyflat.targets.sql import ENGINES
 from pyflat.targets.text.expr import Word, fill, flat
-from pyflat.targets.text.spelling import spell
+from pyflat.targets.text.spelling import DIALECTS, spell
 from pyflat.targets.wgsl.table import WGSL
 
 EACH = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
 COLUMNS = {"xp": xp.ENGINE, "polars": polars.ENGINE, **ENGINES}
-SHADERS = importlib.import_module("pyflat.targets.shaders.prepare")
+SHADERS = importlib.import_module("pyflat.targets.shaders")
 LANGUAGES = {"wgsl": WGSL, "glsl": GLSL}
 
 

@@ -23,7 +23,7 @@ from pyflat.ir.nodes import count_ops
 from pyflat.ir.ops import FUSED, PRIMITIVES, Accuracy
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK
 from pyflat.targets import wgsl
-from pyflat.targets.shaders.prepare import MAX_TRIPS
+from pyflat.targets.shaders import MAX_TRIPS
 from pyflat.vec import Vec2, Vec3, Vec4, dot, vec2, vec3, vec4
 from tests.graphics.test_printing import operation, validate, validator
 

@@ -125,7 +125,7 @@ def test_kernels_are_compared_too():
 
 
 def test_calls_that_give_other_results_later_differ():
-    from pyflat.runtime.kernel_outcomes import repeated
+    from pyflat.runtime.audit import repeated
 
     calls = iter([1.0, 1.0, 2.0])
     said = repeated(lambda: next(calls), [], {}, 3)

@@ -12,7 +12,7 @@ import pytest
 
 import pyflat
 from pyflat.functions import ways
-from pyflat.runtime import kernel_outcomes
+from pyflat.runtime import audit
 from pyflat.runtime.audit import DifferenceError
 from pyflat.testing.flattened import verify_flattened
 
@@ -101,7 +101,7 @@ def test_verify_names_what_differs(monkeypatch):
 
 
 def kernel_difference(twin, *args):
-    differs, _, _ = kernel_outcomes.compare(twin._caller, args, {}, twin.options)
+    differs, _, _ = audit.compare(twin._caller, args, {}, twin.options)
     raise DifferenceError(differs)
 
 
@@ -109,14 +109,14 @@ def kernel_difference(twin, *args):
     (0.0, -0.0, False), (np.nan, -np.nan, True), (1, 1.0, False), (np.float32(1), np.float64(1), False), (2, 2, True),
     (np.zeros(2), np.zeros(3), False), (np.array([0.0]), np.array([-0.0]), False), (None, None, True)])
 def test_values_are_compared_bit_for_bit(ours, theirs, same):
-    assert (kernel_outcomes._difference(ours, theirs) == "") is same
+    assert (audit._difference(ours, theirs) == "") is same
 
 
 def test_copies_keep_strides_and_overlaps():
     base = np.arange(20.0)
     values = {"a": base[2:10][::-1], "b": base[8:].reshape(3, 4).T, "c": np.zeros((0, 3)), "d": 5}
     values["a"].flags.writeable = False
-    made = kernel_outcomes.copies(values)
+    made = audit.copies(values)
     for name in "abc":
         np.testing.assert_array_equal(made[name], values[name])
         assert made[name].strides == values[name].strides and not np.shares_memory(made[name], values[name])

@@ -22,7 +22,7 @@ import pytest
 
 import pyflat
 from pyflat.functions import libm, ways
-from pyflat.runtime import plan_recipes
+from pyflat.runtime import plan_text
 from pyflat.runtime.calls import Caller
 from pyflat.runtime.twins import Twin
 from pyflat.targets import threads
@@ -675,8 +675,8 @@ def test_lanes_that_are_replayed_are_patched(short):
 
 def test_a_twin_that_often_fails_is_not_planned_again_each_time(monkeypatch):
     made = []
-    recipe = plan_recipes.recipe
-    monkeypatch.setattr(plan_recipes, "recipe", lambda *args: made.append(args) or recipe(*args))
+    recipe = plan_text.recipe
+    monkeypatch.setattr(plan_text, "recipe", lambda *args: made.append(args) or recipe(*args))
     twin = twin_of(inverse, errors="nan")
     bad = np.array([0.0, 1.0])
     for _ in range(200):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.runtime import kernel_outcomes
+from pyflat.inspection import verify as verification
 from pyflat.testing import DifferenceError, kernels, verify
 from pyflat.testing.flattened import NotVerifiableError
 
@@ -41,14 +41,14 @@ def joined(a, b):
     (positional, None, {"a": (1, "f8")})])
 def test_kernels_are_compared_on_arrays_of_their_kinds(fn, kinds, wanted, monkeypatch):
     seen = []
-    compare = kernel_outcomes.compare
+    compare = verification.compare
 
     def spy(caller, args, kwargs, options):
         given = {**dict(zip("a", args, strict=False)), **kwargs}
         seen.append({name: (x.ndim, x.dtype.str[1:]) for name, x in given.items() if isinstance(x, np.ndarray)})
         return compare(caller, args, kwargs, options)
 
-    monkeypatch.setattr(kernel_outcomes, "compare", spy)
+    monkeypatch.setattr(verification, "compare", spy)
     verify(fn, kinds=kinds, examples=7)
     assert seen.count(wanted) == 2 * 7
 

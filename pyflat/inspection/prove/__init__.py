@@ -22,7 +22,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from random import Random
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Unpack
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, unwrap
@@ -31,16 +31,11 @@ from pyflat.inspection.alarm import TimeUp, alarm
 from pyflat.inspection.listing import argument_shapes
 from pyflat.ir.nodes import Function
 from pyflat.ir.recursion import with_room
+from pyflat.ir.shape import Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised
-from pyflat.runtime.settings import OptionArguments, resolve, settings
+from pyflat.runtime.settings import OptionArguments, Options, resolve, settings
 from pyflat.targets.target import require
-
-if TYPE_CHECKING:
-    from typing import Unpack
-
-    from pyflat.ir.shape import Shape
-    from pyflat.runtime.settings import Options
 
 SECONDS = 20.0
 SHARE = 0.95

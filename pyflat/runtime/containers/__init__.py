@@ -21,18 +21,16 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pyflat.frontend.callables import Parameters
 from pyflat.ir.shape import Path, make_record, record_of
+from pyflat.runtime.faults import Part
 from pyflat.runtime.grouping import parameter_at
-
-if TYPE_CHECKING:
-    from pyflat.frontend.callables import Parameters
-    from pyflat.runtime.faults import Part
-    from pyflat.runtime.interfaces import Calls, Planned
-    from pyflat.runtime.settings import Options
+from pyflat.runtime.interfaces import Calls, Planned
+from pyflat.runtime.settings import Options
 
 
 @dataclass(frozen=True, slots=True)

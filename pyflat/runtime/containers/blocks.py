@@ -6,18 +6,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyflat.frontend.callables import Callee
 from pyflat.ir.shape import Path, make_record, record_of
 from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.content import content_hash
 from pyflat.runtime.faults import Part
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.pickling import arrive, dumps
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
-    from pyflat.runtime.settings import Settings
+from pyflat.runtime.settings import Settings
 
 
 class BlockCall:

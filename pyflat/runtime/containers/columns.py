@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from pyflat.runtime.arrays import BLANK, Array
 from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.containers.gaps import GapColumn, Mask, merged, run_originals
 from pyflat.runtime.faults import Faults, LaneError, Part
+from pyflat.runtime.interfaces import Calls
 from pyflat.runtime.labels import Codes
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
 
 Wrap = Callable[[Any, "Mask | None"], Any]
 """An array of results, or `Codes`, and its missing lanes -> an object of the library."""

@@ -11,7 +11,7 @@ import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,9 @@ from pyflat.runtime.arrays import Array
 from pyflat.runtime.compiled import Built, flatten
 from pyflat.runtime.containers import LibraryCall
 from pyflat.runtime.faults import Faults, Part
+from pyflat.runtime.interfaces import Calls
 from pyflat.targets import xp as target
 from pyflat.targets.target import Request
-
-if TYPE_CHECKING:
-    from pyflat.runtime.interfaces import Calls
 
 MAX_KEPT = 64
 """Codes kept for each function."""
@@ -185,8 +183,7 @@ def _with_loops(call: LibraryCall, shapes: Mapping[str, Shape], built: Built, xp
     """The code of a function in which loops stay loops; None where there is none of these."""
     import jax
 
-    from pyflat.targets.jax import extra
-    from pyflat.targets.jax_loops import looped
+    from pyflat.targets.jax import extra, looped
 
     options = replace(call.options, target="numba")  # its form of loops
     done = flatten(call.caller.callee.function, shapes, options, engine=True)

@@ -6,8 +6,7 @@
     printer  the table, and terms as texts: one expression, or stages of columns
 """
 
-from pyflat.targets.columns.labels import with_objects
-from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage
+from pyflat.targets.columns.printer import ColumnsEngine, Printer, Stage, with_objects
 from pyflat.targets.columns.terms import Column, Given, Piece, Terms, flattened, terms_of, tests_of
 
 __all__ = ["Column", "ColumnsEngine", "Given", "Piece", "Printer", "Stage", "Terms", "flattened", "terms_of",

@@ -10,7 +10,7 @@ from pyflat.analysis.liveness import sliced
 from pyflat.functions import libm, ways
 from pyflat.ir.formats import dtypes
 from pyflat.ir.loops import all_ops, has_loop
-from pyflat.ir.nodes import Block, Const, Function, Item, Op, Value, walk
+from pyflat.ir.nodes import Const, Function, Item, Op, Value
 from pyflat.ir.ops import OPERATIONS, Accuracy
 from pyflat.ir.types import BOOL
 from pyflat.ir.uses import results_of
@@ -123,8 +123,7 @@ def _passes(kernel: LaneLoop, text: str) -> Passes:
 def longest_mask_chain(items: Sequence[Item]) -> int:
     """How many and/or of bools follow on each other: an unrolled loop with a break in it has one for each copy."""
     depth: dict[Value, int] = {}
-    for item in walk(list(items)):
-        for op in item.ops if isinstance(item, Block) else ():
-            if op.opcode in ("and", "or") and op.kind is BOOL:
-                depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
+    for op in all_ops(list(items)):
+        if op.opcode in ("and", "or") and op.kind is BOOL:
+            depth[op] = 1 + max(depth.get(arg, 0) for arg in op.args)
     return max(depth.values(), default=0)

@@ -32,6 +32,7 @@ from pyflat.targets.numba.llvm import (
     element_at,
     freeze,
     i64,
+    phi_of,
     set_lanes,
     spread,
     stack,
@@ -283,10 +284,11 @@ class Emitter:
         with self.builder.if_then(self.any(mask), likely=False):
             computed = compute()
             inside = self.builder.block
-        joined = self.builder.phi(rest.type)
-        joined.add_incoming(rest, before)
-        joined.add_incoming(computed, inside)
-        return joined
+        return phi_of(self.builder, (rest, before), (computed, inside))
+
+    def set_bits(self, mask: Any) -> Any:
+        """How many lanes of a mask are set."""
+        return self.llvm("llvm.ctpop.i64", I64, self.bits_of(mask))
 
     def bits_of(self, mask: Any) -> Any:
         """A mask as the low bits of an int64."""

@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
+from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.liveness import used_outside
-from pyflat.ir.loops import all_ops
+from pyflat.ir.kernel_results import names
+from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Function, Loop, Op, walk
 from pyflat.targets.numba import costs
 from pyflat.targets.numba import engine as numba
 from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
-from pyflat.targets.numba.kernel_tests import decided, tested_before
+from pyflat.targets.numba.kernels.emit import KernelCode, LabelTarget, Tested
+from pyflat.targets.numba.kernels.fusion import REASONS
+from pyflat.targets.numba.kernels.outlined import is_in_place
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.target import Costs, Lanes
 
-if TYPE_CHECKING:
-    from pyflat.analysis.kernels import Kernel
+
+class _Recording(KernelCode):
+    """Writes the kernel and remembers the tests, and how loops run."""
+
+    def __init__(self, kernel: Kernel, layouts: Mapping[str, str], returned: Sequence[str] = ()):
+        super().__init__(kernel, layouts, returned, careful=False)
+        self.before: set[Op] = set()
+        self.how: dict[Loop, str] = {}
+
+    def _tested(self, loop: Loop) -> Tested | None:
+        found = super()._tested(loop)
+        if found is not None:
+            self.before |= found.always | found.here
+        return found
+
+    def _loop_once(self, loop: Loop, after: LabelTarget) -> None:
+        flat, lanes, split = self.outlined.get(loop), self.lanes.get(loop), self.splits.get(loop)
+        if flat is not None and flat.indices <= self.proven:
+            where = "in place" if is_in_place(self, flat) else "blocks of elements are copied"
+            self.how[loop] = f"a flat function over its iterations, {where}"
+        elif lanes is not None and lanes.indices <= self.proven:
+            inside = ", whatever the loops inside do" if has_loop(loop.body) else ""
+            self.how[loop] = f"vectors hold its iterations{inside}"
+        elif split is not None and split.plan.indices <= self.proven:
+            self.how[loop] = "a part of each iteration is computed as lanes before"
+        super()._loop_once(loop, after)
 
 
 class RegisterCosts(Costs):
@@ -64,7 +91,9 @@ class RegisterCosts(Costs):
 
     @staticmethod
     def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:
-        return set(tested_before(kernel, layouts))
+        code = _Recording(kernel, layouts)
+        code.text()
+        return code.before
 
     @staticmethod
     def never_tested(kernel: Kernel) -> set[Op]:
@@ -72,4 +101,14 @@ class RegisterCosts(Costs):
 
     @staticmethod
     def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
-        return decided(kernel, layouts)
+        returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
+        code = _Recording(kernel, layouts, returned)
+        code.text()
+        loops = code.how
+        memory = {name: f"{REASONS[why][0]} {why}: {REASONS[why][1]}" for name, why in code.whole.items()}
+        for fusion in code.fusions.values():
+            for part in fusion.parts:
+                behind = f", {part.behind} behind the first" if part.behind else ""
+                loops[part.loop] = f"together with the loop beside it, row by row{behind}"
+            memory |= {name: f"row buffer of {rows}" for name, rows in fusion.rings.items()}
+        return loops, memory

@@ -112,6 +112,41 @@ def _compiled(cpu: Processor) -> MachineCode:
                       passes=Passes.STRAIGHT)
 
 
+_TAKE = """\
+  %size_at = getelementptr i64, ptr %sizes, i64 %k
+  %size = load i64, ptr %size_at
+  %step_at = getelementptr i64, ptr %steps, i64 %k
+  %step = load i64, ptr %step_at
+"""
+_LIES = """\
+  %word_at = getelementptr i64, ptr %converts, i64 %k
+  %word = load i64, ptr %word_at
+  %own = trunc i64 %word to i1
+  %unit = icmp eq i64 %step, %size
+  %own_unit = and i1 %own, %unit
+  %address = ptrtoint ptr %place to i64
+  %mask = sub i64 %size, 1
+  %low = and i64 %address, %mask
+  %aligned = icmp eq i64 %low, 0
+  %lies_so = and i1 %own_unit, %aligned
+"""
+"""Of operand k: the bytes of a lane and the distance of two; whether it lies as a kernel reads it."""
+
+_MOVED = """\
+  %buffer_at = getelementptr %moved, ptr %moved, i64 0, i32 1
+  %buffer = load ptr, ptr %buffer_at
+  %place_at = getelementptr %moved, ptr %moved, i64 0, i32 2
+  %place = load ptr, ptr %place_at
+  %step_at = getelementptr %moved, ptr %moved, i64 0, i32 3
+  %step = load i64, ptr %step_at
+  %size_at = getelementptr %moved, ptr %moved, i64 0, i32 4
+  %size = load i64, ptr %size_at
+  %away = mul i64 %count, %step
+  %next = getelementptr i8, ptr %place, i64 %away
+  store ptr %next, ptr %place_at
+"""
+"""What is known of an operand that has a buffer, which goes on."""
+
 _FEED = f"""
 define i8 @feed(ptr %lanes, ptr %table, i64 %count, i64 %first, ptr %state, ptr %uniforms, ptr %args, ptr %steps) {{
 entry:
@@ -132,27 +167,13 @@ next:
   %more = icmp slt i64 %k, %operands
   br i1 %more, label %look, label %aim
 look:
-  %size_at = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_at
-  %step_at = getelementptr i64, ptr %steps, i64 %k
-  %step = load i64, ptr %step_at
-  %arg_at = getelementptr ptr, ptr %args, i64 %k
+{_TAKE}  %arg_at = getelementptr ptr, ptr %args, i64 %k
   %arg = load ptr, ptr %arg_at
   %away = mul i64 %first, %step
   %place = getelementptr i8, ptr %arg, i64 %away
   %place_at = getelementptr ptr, ptr %places, i64 %k
   store ptr %place, ptr %place_at
-  %word_at = getelementptr i64, ptr %converts, i64 %k
-  %word = load i64, ptr %word_at
-  %own = trunc i64 %word to i1
-  %unit = icmp eq i64 %step, %size
-  %own_unit = and i1 %own, %unit
-  %address = ptrtoint ptr %place to i64
-  %mask = sub i64 %size, 1
-  %low = and i64 %address, %mask
-  %aligned = icmp eq i64 %low, 0
-  %lies_so = and i1 %own_unit, %aligned
-  %uniform = icmp eq i64 %size, 0
+{_LIES}  %uniform = icmp eq i64 %size, 0
   %dense = or i1 %uniform, %lies_so
   %still_dense = and i1 %all_dense, %dense
   %is_result = icmp sge i64 %k, %inputs
@@ -253,25 +274,11 @@ operand:
   %more = icmp slt i64 %k, %operands
   br i1 %more, label %look, label %block
 look:
-  %size_at = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_at
-  %step_at = getelementptr i64, ptr %steps, i64 %k
-  %step = load i64, ptr %step_at
-  %first_at = getelementptr ptr, ptr %places, i64 %k
+{_TAKE}  %first_at = getelementptr ptr, ptr %places, i64 %k
   %first = load ptr, ptr %first_at
   %away = mul i64 %start, %step
   %place = getelementptr i8, ptr %first, i64 %away
-  %word_at = getelementptr i64, ptr %converts, i64 %k
-  %word = load i64, ptr %word_at
-  %own = trunc i64 %word to i1
-  %unit = icmp eq i64 %step, %size
-  %own_unit = and i1 %own, %unit
-  %address = ptrtoint ptr %place to i64
-  %mask = sub i64 %size, 1
-  %low = and i64 %address, %mask
-  %aligned = icmp eq i64 %low, 0
-  %lies_so = and i1 %own_unit, %aligned
-  %function = and i64 %word, -2
+{_LIES}  %function = and i64 %word, -2
   %convert = getelementptr i8, ptr null, i64 %function
   %direct = and i1 %lies_so, %no_padding
   %uniform = icmp eq i64 %size, 0
@@ -370,22 +377,11 @@ end:
 dense. `moved` is an operand that has a buffer: how it is converted, the buffer, where its next lanes are, their
 distance and their size."""
 
-_FILL = """
-define internal i8 @fill(ptr %moved, i64 %count, i64 %padded) {
+_FILL = f"""
+define internal i8 @fill(ptr %moved, i64 %count, i64 %padded) {{
 entry:
   %convert = load ptr, ptr %moved
-  %buffer_at = getelementptr %moved, ptr %moved, i64 0, i32 1
-  %buffer = load ptr, ptr %buffer_at
-  %place_at = getelementptr %moved, ptr %moved, i64 0, i32 2
-  %place = load ptr, ptr %place_at
-  %step_at = getelementptr %moved, ptr %moved, i64 0, i32 3
-  %step = load i64, ptr %step_at
-  %size_at = getelementptr %moved, ptr %moved, i64 0, i32 4
-  %size = load i64, ptr %size_at
-  %away = mul i64 %count, %step
-  %next = getelementptr i8, ptr %place, i64 %away
-  store ptr %next, ptr %place_at
-  %own = icmp eq ptr %convert, null
+{_MOVED}  %own = icmp eq ptr %convert, null
   br i1 %own, label %copy, label %convert_them
 copy:
   call void @gather(i64 %size, ptr %buffer, ptr %place, i64 %step, i64 %count)
@@ -407,24 +403,13 @@ pad:
   br label %done
 done:
   ret i8 %beyond
-}
+}}
 
-define internal void @empty(ptr %moved, i64 %count) {
+define internal void @empty(ptr %moved, i64 %count) {{
 entry:
-  %buffer_at = getelementptr %moved, ptr %moved, i64 0, i32 1
-  %buffer = load ptr, ptr %buffer_at
-  %place_at = getelementptr %moved, ptr %moved, i64 0, i32 2
-  %place = load ptr, ptr %place_at
-  %step_at = getelementptr %moved, ptr %moved, i64 0, i32 3
-  %step = load i64, ptr %step_at
-  %size_at = getelementptr %moved, ptr %moved, i64 0, i32 4
-  %size = load i64, ptr %size_at
-  %away = mul i64 %count, %step
-  %next = getelementptr i8, ptr %place, i64 %away
-  store ptr %next, ptr %place_at
-  call void @scatter(i64 %size, ptr %buffer, ptr %place, i64 %step, i64 %count)
+{_MOVED}  call void @scatter(i64 %size, ptr %buffer, ptr %place, i64 %step, i64 %count)
   ret void
-}
+}}
 """
 """Lanes converted or copied to a buffer, and the last one repeated; a buffer emptied to where its lanes belong."""
 

@@ -23,7 +23,7 @@ from pyflat.analysis.liveness import outer_values, used_outside
 from pyflat.functions import libm, ways
 from pyflat.functions.vmath import TABLE
 from pyflat.ir.formats import F8, FloatFormat
-from pyflat.ir.loops import all_ops, has_loop
+from pyflat.ir.loops import all_ops, definitions, has_loop
 from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Param, Value
 from pyflat.ir.ops import NUMPY_LOOPS, VECTOR
 from pyflat.ir.types import BOOL, FLOAT, Kind
@@ -221,7 +221,7 @@ def write_kernel(kernel: LaneLoop, pattern: Pattern, shape: Shape) -> tuple[str,
     symbols.flags_stay = kernel.body.raises
     uniform = {p for p, same in zip(kernel.params, pattern, strict=True) if same}
     hoisted, inner = split_uniform(kernel.items, uniform)
-    computed = uniform | {value for item in hoisted for value in _defined(item)}
+    computed = uniform.union(definitions(hoisted))
     shared = with_parts(value for value in outer_values(inner, kernel.results) if value in computed)
     varying = [param for param in kernel.params if param not in uniform]
     lanes = _write_lanes(module, symbols, kernel, shape, shared, varying, inner)
@@ -281,15 +281,6 @@ def narrowed_of(kernel: LaneLoop, shape: Shape) -> IntegerNarrowing:
     floats = F8 if lane_bytes == 8 else kernel.floats
     masks = shape.width * lane_bytes == 64
     return narrow_ints(kernel.items, kernel.results, shape.width, floats, mask_registers=masks)
-
-
-def _defined(item: Item) -> Sequence[Value]:
-    match item:
-        case Block():
-            return item.ops
-        case Loop():
-            return item.results
-    return ()
 
 
 def split_uniform(items: Sequence[Item], uniform: set[Param]) -> tuple[list[Item], list[Item]]:

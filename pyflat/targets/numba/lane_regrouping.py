@@ -33,7 +33,7 @@ from pyflat.targets.numba.arms import Arm, Literal, plan_arms
 from pyflat.targets.numba.costs import cost_of, costs, is_called
 from pyflat.targets.numba.emitter import Lane, size_of
 from pyflat.targets.numba.jit import processor
-from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, stack, suffix
+from pyflat.targets.numba.llvm import I1, I8, I64, counted, element_at, i64, phi_of, spread, stack, suffix
 from pyflat.targets.numba.loops import Gang
 
 REGISTER = 64
@@ -199,8 +199,7 @@ class Waiting:
         head, body, self.next, done = (builder.append_basic_block(name) for name in ("gang", "run", "next", "done"))
         builder.branch(head)
         builder.position_at_end(head)
-        self.start = builder.phi(I64)
-        self.start.add_incoming(i64(0), before)
+        self.start = phi_of(builder, (i64(0), before))
         ways = [self._full_queue(k, body) for k in range(len(self.tails))]
         more = builder.append_basic_block("more")
         drain = builder.append_basic_block("drain")
@@ -213,10 +212,10 @@ class Waiting:
         ways += [self._last_lanes(k, body) for k in range(len(self.tails))]
         builder.branch(done)
         builder.position_at_end(body)
-        *places, self.numbers = [self._merge(POINTER, [(block, each[k]) for block, each, _, _ in ways])
+        *places, self.numbers = [phi_of(builder, *[(each[k], block) for block, each, _, _ in ways])
                                  for k in range(len(self.memory) + 1)]
-        self.lanes = self._merge(I64, [(block, lanes) for block, _, lanes, _ in ways])
-        self.queued = self._merge(I1, [(block, queued) for block, _, _, queued in ways])
+        self.lanes = phi_of(builder, *[(lanes, block) for block, _, lanes, _ in ways])
+        self.queued = phi_of(builder, *[(queued, block) for block, _, _, queued in ways])
         yield places
         builder.branch(self.next)
         builder.position_at_end(self.next)
@@ -224,12 +223,6 @@ class Waiting:
         self.start.add_incoming(builder.add(self.start, step), builder.block)
         builder.branch(head)
         builder.position_at_end(done)
-
-    def _merge(self, type_: ir.Type, ways: Sequence[tuple[Any, Any]]) -> Any:
-        phi = self.builder.phi(type_)
-        for block, value in ways:
-            phi.add_incoming(value, block)
-        return phi
 
     def _full_queue(self, k: int, body: Any) -> tuple[Any, list[Any], Any, Any]:
         """If a gang is together, run the one that came last."""
@@ -253,7 +246,7 @@ class Waiting:
         builder.cbranch(builder.icmp_signed(">", tail, i64(0)), take, rest)
         builder.position_at_end(take)
         for buffer, element in zip(self.buffers[k], self.memory, strict=False):
-            first = self._spread(builder.load(buffer, typ=element), element)
+            first = spread(builder, builder.load(buffer, typ=element), self.width)
             for r in range(self.size // self.width):
                 place = element_at(builder, buffer, builder.add(tail, i64(r * self.width)), element)
                 builder.store(first, place, align=size_of(element))
@@ -261,11 +254,6 @@ class Waiting:
         builder.branch(body)
         builder.position_at_end(rest)
         return take, self.buffers[k], tail, ir.Constant(I1, 1)
-
-    def _spread(self, scalar: Any, element: ir.Type) -> Any:
-        builder, none = self.builder, ir.Constant(ir.VectorType(element, self.width), ir.Undefined)
-        first = builder.insert_element(none, scalar, ir.Constant(I32, 0))
-        return builder.shuffle_vector(first, none, ir.Constant(ir.VectorType(I32, self.width), None))
 
     def defer(self, gang: Gang, params: Sequence[Param]) -> None:
         """Let lanes wait that few others keep company, and mask them; on to the next gang if none is left."""
@@ -277,7 +265,7 @@ class Waiting:
         with builder.if_then(may):
             waiting = self._sort_out(gang, params, arms)
             inside = builder.block
-        waiting = [self._merge(none.type, [(before, none), (inside, mask)]) for mask in waiting]
+        waiting = [phi_of(builder, (none, before), (mask, inside)) for mask in waiting]
         gang.active = [builder.not_(mask) for mask in waiting]
         run = builder.append_basic_block("left")
         builder.cbranch(emitter.any(reduce(builder.or_, gang.active)), run, self.next)
@@ -302,17 +290,13 @@ class Waiting:
         waiting = [none for _ in gang.registers]
         for k, (queue, taken) in enumerate(zip(self.regrouping.arms, arms, strict=True)):
             masks = [builder.and_(mask, builder.not_(w)) for mask, w in zip(taken, waiting, strict=True)]
-            counts = [self._count(mask) for mask in masks]
+            counts = list(map(self.emitter.set_bits, masks))
             fewer = builder.sub(reduce(builder.add, counts), i64(1))
             few = builder.icmp_unsigned("<", fewer, i64(queue.most))
             with builder.if_then(few):
                 self._push(k, gang, params, masks, counts)
             waiting = [builder.or_(w, builder.select(few, mask, none)) for w, mask in zip(waiting, masks, strict=True)]
         return waiting
-
-    def _count(self, mask: Any) -> Any:
-        bits = self.builder.zext(self.builder.bitcast(mask, ir.IntType(self.width)), I64)
-        return self.emitter.llvm("llvm.ctpop.i64", I64, bits)
 
     def _push(self, k: int, gang: Gang, params: Sequence[Param], masks: Sequence[Any], counts: Sequence[Any]) -> None:
         builder = self.builder
@@ -322,7 +306,7 @@ class Waiting:
         for r, mask in enumerate(masks):
             place = builder.add(self.start, i64(r * self.width))
             place = place if self.number == I64 else builder.trunc(place, self.number)
-            numbers = builder.add(self._spread(place, self.number), steps)
+            numbers = builder.add(spread(builder, place, self.width), steps)
             values = [*[gang.read(r, param) for param in params], Lane(self.emitter, params[0].kind, numbers)]
             for value, buffer, element in zip(values, self.buffers[k], (*self.memory, self.number), strict=True):
                 packed = self._packed(value.value, mask, element)

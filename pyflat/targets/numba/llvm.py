@@ -73,6 +73,14 @@ def element_at(builder: ir.IRBuilder, pointer: Any, index: Any, element: ir.Type
     return place
 
 
+def phi_of(builder: ir.IRBuilder, *ways: tuple[Any, Any]) -> Any:
+    """A phi of values, each with the block that it comes from."""
+    phi = builder.phi(ways[0][0].type)
+    for value, block in ways:
+        phi.add_incoming(value, block)
+    return phi
+
+
 @contextmanager
 def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None, *, rolled: bool = False
             ) -> Iterator[Any]:
@@ -82,8 +90,7 @@ def counted(builder: ir.IRBuilder, count: Any, step: int = 1, start: Any = None,
     head, body, end = (builder.append_basic_block(name) for name in ("for", "do", "done"))
     builder.branch(head)
     builder.position_at_end(head)
-    index = builder.phi(I64)
-    index.add_incoming(i64(0) if start is None else start, before)
+    index = phi_of(builder, (i64(0) if start is None else start, before))
     builder.cbranch(builder.icmp_signed("<", index, count), body, end)
     builder.position_at_end(body)
     yield index
@@ -101,8 +108,7 @@ def set_lanes(builder: ir.IRBuilder, bits: Any) -> Iterator[Any]:
     head, body, end = (builder.append_basic_block(name) for name in ("bits", "do", "done"))
     builder.branch(head)
     builder.position_at_end(head)
-    left = builder.phi(I64)
-    left.add_incoming(bits, before)
+    left = phi_of(builder, (bits, before))
     builder.cbranch(builder.icmp_unsigned("!=", left, i64(0)), body, end)
     builder.position_at_end(body)
     yield builder.cttz(left, ir.Constant(I1, 1))

@@ -41,7 +41,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.feed import FETCHED, INTERRUPTED, LEFT_EARLY
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, Narrow, low_bits, takes_low_bits
 from pyflat.targets.numba.library import library_function, paired_angles
-from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, keep_rolled, parted, stack
+from pyflat.targets.numba.llvm import I8, I32, I64, POINTER, element_at, i64, joined, keep_rolled, parted, phi_of, stack
 from pyflat.targets.numba.loop_variance import LoopPlan, plan_loop
 from pyflat.targets.numba.numpy_loops import calls_numpy
 from pyflat.targets.numba.ops import emit, emit_unsigned
@@ -388,11 +388,11 @@ class Gang:
         before = builder.block
         builder.branch(head)
         builder.position_at_end(head)
-        carried = [[self._phi(value, before) for value in values] for values in inits]
+        carried = [[phi_of(builder, (value, before)) for value in values] for values in inits]
         for param, start in starts.items():
-            self.wide[param] = self.lane_of(param, self._phi(start, before))
-        live = [None if mask is None else self._phi(mask, before) for mask in masks]
-        kept = {result: [self._phi(self.zero_of(result).value, before) for _ in self.registers]
+            self.wide[param] = self.lane_of(param, phi_of(builder, (start, before)))
+        live = [None if mask is None else phi_of(builder, (mask, before)) for mask in masks]
+        kept = {result: [phi_of(builder, (self.zero_of(result).value, before)) for _ in self.registers]
                 for result, value in zip(loop.results, plan.parts.leave, strict=True) if value in plan.kept}
         for param, phis in zip(loop.params, carried, strict=True):
             self._arrive(plan, param, phis)
@@ -444,11 +444,6 @@ class Gang:
             return
         for lanes, phi in zip(self.sets, phis, strict=True):
             lanes[param] = self.arrived(plan, param, phi)
-
-    def _phi(self, init: Any, before: Any) -> Any:
-        phi = self.emitter.builder.phi(init.type)
-        phi.add_incoming(init, before)
-        return phi
 
     def _mask(self, register: int) -> Any:
         active = self.active[register]

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, TypeVar
 
 from llvmlite import ir
@@ -32,7 +33,7 @@ from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import BOOL, INT
 from pyflat.targets.numba.emitter import Emitter, Lane, size_of
 from pyflat.targets.numba.integer_narrowing import IntegerNarrowing
-from pyflat.targets.numba.llvm import I1, I8, I32, I64, element_at, i64, stack, suffix
+from pyflat.targets.numba.llvm import I1, I8, I32, I64, element_at, i64, phi_of, stack, suffix
 from pyflat.targets.numba.loop_variance import (
     Counter,
     LoopPlan,
@@ -143,28 +144,28 @@ class Refilled:
         kept = [*parts.loop.params, *parts.carried]
         zero = self._gang([{}])
         zeros = {value: zero.nothing_of(parts.plan, value) for value in kept}
-        old = [{value: self._phi(zeros[value], before) for value in kept} for _ in self.registers]
+        old = [{value: phi_of(builder, (zeros[value], before)) for value in kept} for _ in self.registers]
         nothing = emitter.const(BOOL, False).value
-        live = [self._phi(nothing, before) for _ in self.registers]
-        held = [self._phi(nothing, before) for _ in self.registers]
-        places = [self._phi(emitter.splat(ir.Constant(I64, 0)), before) for _ in self.registers]
-        done_until = self._phi(i64(0), before)
+        live = [phi_of(builder, (nothing, before)) for _ in self.registers]
+        held = [phi_of(builder, (nothing, before)) for _ in self.registers]
+        places = [phi_of(builder, (emitter.splat(ir.Constant(I64, 0)), before)) for _ in self.registers]
+        done_until = phi_of(builder, (i64(0), before))
         self._deliver(old, live, held, places)
         new, running, at, until = self._fetch(old, live, places, done_until, count)
-        builder.cbranch(emitter.any(self._or(running)), check, finish)
+        builder.cbranch(emitter.any(reduce(self.builder.or_, running)), check, finish)
         filled = builder.block
 
         builder.position_at_end(check)
-        checked = [{value: self._phi(new[r][value], filled) for value in kept} for r in self.registers]
-        left = [self._phi(running[r], filled) for r in self.registers]
+        checked = [{value: phi_of(builder, (new[r][value], filled)) for value in kept} for r in self.registers]
+        left = [phi_of(builder, (running[r], filled)) for r in self.registers]
         counted, bound = self._counted(checked, left)
         entered = builder.block
         builder.branch(trips)
 
         builder.position_at_end(trips)
-        states = [{value: self._phi(checked[r][value], entered) for value in kept} for r in self.registers]
-        masks = [self._phi(counted[r], entered) for r in self.registers]
-        steps = self._phi(ir.Constant(I32, 0), entered)
+        states = [{value: phi_of(builder, (checked[r][value], entered)) for value in kept} for r in self.registers]
+        masks = [phi_of(builder, (counted[r], entered)) for r in self.registers]
+        steps = phi_of(builder, (ir.Constant(I32, 0), entered))
         after, going = self._trip(states, masks)
         step = builder.add(steps, ir.Constant(I32, 1))
         look = builder.append_basic_block("look")
@@ -198,23 +199,11 @@ class Refilled:
                 zero, is_volatile = ir.Constant(I8, 0), ir.Constant(I1, 0)
                 emitter.llvm("llvm.memset.p0.i64", ir.VoidType(), pointer, zero, count, is_volatile)
 
-    def _phi(self, start: Any, block: Any) -> Any:
-        phi = self.builder.phi(start.type)
-        phi.add_incoming(start, block)
-        return phi
-
-    def _or(self, masks: Sequence[Any]) -> Any:
-        total = masks[0]
-        for mask in masks[1:]:
-            total = self.builder.or_(total, mask)
-        return total
-
     def _alive(self, masks: Sequence[Any]) -> Any:
         """How many lanes are set."""
         builder, total = self.builder, i64(0)
         for mask in masks:
-            bits = builder.zext(builder.bitcast(mask, ir.IntType(self.emitter.width)), I64)
-            total = builder.add(total, self.emitter.llvm("llvm.ctpop.i64", I64, bits))
+            total = builder.add(total, self.emitter.set_bits(mask))
         return total
 
     def _gang(self, sets: States) -> Gang:
@@ -257,7 +246,8 @@ class Refilled:
                 far = builder.and_(far, self._holds(gang, r, test, counter, TRIPS - 1))
             left.append(mask)
             near.append(builder.xor(mask, far))
-        return left, builder.select(self.emitter.any(self._or(near)), ir.Constant(I32, 1), ir.Constant(I32, TRIPS))
+        any_near = self.emitter.any(reduce(builder.or_, near))
+        return left, builder.select(any_near, ir.Constant(I32, 1), ir.Constant(I32, TRIPS))
 
     def _holds(self, gang: Gang, register: int, test: Op, counter: Counter, trips: int) -> Any:
         """Whether the test of a counter holds after so many trips; not where that would be no int64."""
@@ -285,14 +275,14 @@ class Refilled:
                     self._scatter(gang.read(r, root), pointer, places[r], done[r])
         if self.suspect is not None:
             marked = [builder.and_(done[r], gang.read(r, self.suspect).value) for r in self.registers]
-            with builder.if_then(self.emitter.any(self._or(marked)), likely=False):
+            with builder.if_then(self.emitter.any(reduce(self.builder.or_, marked)), likely=False):
                 self._mark(self.suspect, places, marked)
 
     def _mark(self, suspect: Value, places: Sequence[Any], marked: Sequence[Any]) -> None:
         """Store the bits of suspect lanes, and that there are some. The others' are zero from the beginning: to store
         them one by one takes longer than all else that a lane needs when it is done."""
         seen = self.builder.load(self.suspects, typ=self.emitter.types[BOOL])
-        self.builder.store(self._or([seen, *marked]), self.suspects)
+        self.builder.store(reduce(self.builder.or_, [seen, *marked]), self.suspects)
         for r in self.registers:
             for root, pointer in self.outputs:
                 if root is suspect:

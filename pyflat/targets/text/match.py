@@ -16,10 +16,9 @@ import libcst as cst
 from pyflat.ir.nodes import Const, Op, Value, same_value
 from pyflat.ir.ops import COMPARISONS, OPERATIONS, PRIMITIVES, SIGNS
 from pyflat.ir.types import EXACT_INT, FLOAT, Kind
-from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import ATOM, INFIX, UNARY, Call, Expr, Global, Hole, Infix, Paren, Prefix, Word, parts
 from pyflat.targets.text.literals import BINARY, COMPARE, MIRRORED, dotted, literal_number, same_number
-from pyflat.targets.text.spelling import calls, function_name, keeps_operator
+from pyflat.targets.text.spelling import Dialect, calls, function_name, keeps_operator
 
 MAX_DEPTH = 12
 """Source nesting that is followed in one expression; what is deeper becomes a hole."""

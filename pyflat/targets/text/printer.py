@@ -18,14 +18,13 @@ import libcst as cst
 
 from pyflat.errors import refuse
 from pyflat.ir.formats import F8
-from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Block, Const, Function, If, Item, Loop, Op, Origin, Param, Value, walk
+from pyflat.ir.loops import all_ops, uses
+from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
 from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, Shape, leaves
 from pyflat.ir.types import BOOL, FLOAT, kind_of
 from pyflat.ir.uses import results_of, with_block
 from pyflat.passes.rules.expansions import in_terms_of
 from pyflat.targets.text import source
-from pyflat.targets.text.dialects import DIALECTS, Dialect, Target
 from pyflat.targets.text.expr import (
     NOT,
     Call,
@@ -46,7 +45,7 @@ from pyflat.targets.text.match import SourceMatcher
 from pyflat.targets.text.names import TextNames, assign_names
 from pyflat.targets.text.plan import plan
 from pyflat.targets.text.results import Results
-from pyflat.targets.text.spelling import literal, spell
+from pyflat.targets.text.spelling import DIALECTS, Dialect, Target, literal, spell
 from pyflat.targets.text.steps import LET, Begin, BodyEnd, Leave, Step, steps_of
 from pyflat.targets.text.whole import free_names, is_straight
 
@@ -422,16 +421,4 @@ def _target(node: cst.CSTNode) -> str:
 
 def _read_once(function: Function) -> set[Value]:
     """The values that one operand or result refers to."""
-    counts = Counter(value for item in walk(function.body) for value in _operands(item))
-    return {value for value, count in counts.items() if count == 1}
-
-
-def _operands(item: Item) -> Iterator[Value]:
-    match item:
-        case Block():
-            yield from (arg for op in item.ops for arg in op.args)
-            yield from item.end.values if item.end is not None else ()
-        case If():
-            yield item.cond
-        case Loop():
-            yield from item.inits
+    return {value for value, count in Counter(uses(function.body)).items() if count == 1}

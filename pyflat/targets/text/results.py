@@ -15,9 +15,9 @@ import numpy as np
 from pyflat.functions.stacking import DATES
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts, leaves, made
-from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
+from pyflat.targets.text.spelling import Dialect
 
 
 class Results:

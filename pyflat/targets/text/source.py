@@ -22,9 +22,8 @@ from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Function, Param
 from pyflat.ir.shape import OTHER_WORD, Composed, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts
 from pyflat.ir.types import FLOAT
-from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.expr import flat
-from pyflat.targets.text.spelling import KIND_NAMES, literal
+from pyflat.targets.text.spelling import KIND_NAMES, Dialect, literal
 
 if TYPE_CHECKING:
     from pyflat.frontend.capture import Captured

@@ -17,9 +17,9 @@ import libcst as cst
 from pyflat.ir.ops import PRIMITIVES, SIGNS
 from pyflat.ir.shape import Fixed, Leaf, Shape
 from pyflat.ir.types import BOOL, EXACT_INT, FLOAT, INT, Kind, join_kinds, kind_of
-from pyflat.targets.text.dialects import Dialect
 from pyflat.targets.text.literals import BINARY, COMPARE, literal_number, module_constant
 from pyflat.targets.text.source import parameters_of
+from pyflat.targets.text.spelling import Dialect
 
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised

@@ -16,7 +16,7 @@ import pyflat
 from pyflat.errors import FlattenError
 from pyflat.targets import polars as to_polars
 from pyflat.targets import sql, xp
-from pyflat.targets.sql.dialects import extended, sqlite_literal
+from pyflat.targets.sql import extended, sqlite_literal
 from tests.targets.columns.engine_functions import income_tax, loan_years
 
 

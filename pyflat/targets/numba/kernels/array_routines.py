@@ -90,7 +90,7 @@ class ArrayRoutine(Reducer):
     def written(self) -> WrittenRoutine:
         b, call = self.b, self.call
         method = getattr(self, call.name) if call.name in FITS else self.ufunc
-        self.code.note_flags(clear=self.code.careful)
+        (self.code.clear_flags if self.code.careful else self.code.note_flags)()
         prepare = getattr(self, f"before_{call.name}", None)
         if prepare is not None:
             prepare()

@@ -22,7 +22,7 @@ from llvmlite import ir
 from pyflat.functions import libm
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.targets.numba.kernels.boxes import FAULTED
-from pyflat.targets.numba.llvm import F64, I8, I32, I64, POINTER, counted, element_at, i64, stack
+from pyflat.targets.numba.llvm import F64, I8, I32, I64, POINTER, counted, element_at, i64, phi_of, stack
 from pyflat.targets.numba.python_objects import (
     ALIGNED,
     ARRAY,
@@ -236,10 +236,7 @@ class _Writer(ObjectWriter):
             made = self._spare_or_new(b.add(self._load(self.saved), i64(8)))
             self._move_saved(made, back=False)
             end = b.block
-        copies = b.phi(POINTER)
-        copies.add_incoming(ir.Constant(POINTER, None), before)
-        copies.add_incoming(made, end)
-        return copies
+        return phi_of(b, (ir.Constant(POINTER, None), before), (made, end))
 
     def _spare_or_new(self, size: Any) -> Any:
         """Memory of at least that size, which its first word tells: what a call before has left, since new pages cost
@@ -356,7 +353,4 @@ class _Writer(ObjectWriter):
             incoming.append((self._call(name, self._load(place, F64 if kind == KINDS[FLOAT] else I64)), block))
             b.branch(join)
         b.position_at_end(join)
-        made = b.phi(POINTER)
-        for value, block in incoming:
-            made.add_incoming(value, block)
-        return made
+        return phi_of(b, *incoming)

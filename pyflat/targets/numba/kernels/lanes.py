@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
@@ -28,7 +29,7 @@ from pyflat.targets.numba.emitter import Emitter, Lane
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernels.lane_plans import LanePlan, entry_of, is_consecutive, is_function
 from pyflat.targets.numba.kernels.operations import RAISES_FLAGS
-from pyflat.targets.numba.llvm import I32, I64, element_at, i64, joined, parted, suffix
+from pyflat.targets.numba.llvm import I32, I64, counted, element_at, i64, joined, parted, phi_of, suffix
 from pyflat.targets.numba.ops import wraps
 
 if TYPE_CHECKING:
@@ -46,77 +47,48 @@ def lanes_in_register() -> int:
 def write_lanes(code: KernelCode, plan: LanePlan, after: Any) -> None:
     """The loop of a plan, at the place of the code's builder; it goes on in the block `after`."""
     b, width = code.builder, lanes_in_register()
-    lower, upper = code.lane(plan.loop.inits[plan.loop.params.index(plan.counted.iv)]), code.lane(plan.counted.upper)
-    for param in plan.loop.params:
-        code.values[param] = None
-    gang = REGISTERS * width
-    first = _repeated(code, plan, lower.value, lambda i: b.icmp_signed(">=", b.sub(upper.value, i), i64(gang)), gang,
-                      lambda i: LoopGang(code, plan, REGISTERS).run(i, None))
-    most, rest = (code.function.append_basic_block(name) for name in ("most", "rest"))
-    b.cbranch(b.icmp_signed(">", b.sub(upper.value, first), i64(gang // 2)), most, rest)
-    b.position_at_end(most)
-    LoopGang(code, plan, REGISTERS).run(first, upper.value)
+    start, upper = plan.loop.inits[plan.loop.params.index(plan.counted.iv)], code.lane(plan.counted.upper).value
+    lower, gang = code.lane(start).value, REGISTERS * width
+    code.values.update(dict.fromkeys(plan.loop.params))
+    waits = has_loop(plan.loop.body) and any(can_fault(op) for op in all_ops(plan.loop.body)
+                                             if op.opcode != "index" and op not in code.modest)
+
+    def run(registers: int, first: Any, end: Any = None) -> None:
+        if waits:
+            code.leave_after_fault()
+        LoopGang(code, plan, registers, first, end).items(plan.loop.body[2:])
+
+    whole = b.sub(upper, b.srem(b.sub(upper, lower), i64(gang)))
+    with counted(b, whole, gang, lower) as first:
+        run(REGISTERS, first)
+    with b.if_else(b.icmp_signed(">", b.sub(upper, first), i64(gang // 2))) as (most, rest):
+        with most:
+            run(REGISTERS, first, upper)
+        with rest, counted(b, upper, width, first) as number:
+            run(1, number, upper)
     b.branch(after)
-    b.position_at_end(rest)
-    _repeated(code, plan, first, lambda i: b.icmp_signed("<", i, upper.value), width,
-              lambda i: LoopGang(code, plan, 1).run(i, upper.value))
-    b.branch(after)
-
-
-def _may_fault(code: KernelCode, plan: LanePlan) -> bool:
-    return any(can_fault(op) for op in all_ops(plan.loop.body)
-               if op.opcode != "index" and op not in code.modest)
-
-
-def _repeated(code: KernelCode, plan: LanePlan, start: Any, goes_on: Any, step: int, body: Any) -> Any:
-    """A loop over a number; the one with which it is left."""
-    b, before = code.builder, code.builder.block
-    head, inside, end = (code.function.append_basic_block(name) for name in ("gangs", "gang", "gangs_done"))
-    b.branch(head)
-    b.position_at_end(head)
-    number = b.phi(I64)
-    number.add_incoming(start, before)
-    b.cbranch(goes_on(number), inside, end)
-    b.position_at_end(inside)
-    if has_loop(plan.loop.body) and _may_fault(code, plan):
-        code.leave_after_fault()
-    body(number)
-    number.add_incoming(b.add(number, i64(step), flags=["nsw"]), b.block)
-    b.branch(head)
-    b.position_at_end(end)
-    return number
 
 
 class LoopGang:
-    """The body of the loop for some registers of lanes. `sets`: what differs between lanes, for each register."""
+    """The body of the loop for some registers of lanes, whose iterations begin with `first`; `upper`: not all of them
+    may be there. `sets`: what differs between lanes, for each register."""
 
-    def __init__(self, code: KernelCode, plan: LanePlan, registers: int):
-        self.code, self.plan, self.b = code, plan, code.builder
+    def __init__(self, code: KernelCode, plan: LanePlan, registers: int, first: Any, upper: Any = None):
+        self.code, self.plan, self.b, self.first = code, plan, code.builder, first
         self.e = Emitter(code.builder, code.symbols, lanes_in_register())
         self.registers = range(registers)
         self.sets: list[dict[Value, Lane]] = [{} for _ in self.registers]
         self.active: list[Any] = [None for _ in self.registers]
-        self.there: list[Any] = list(self.active)
-        """Lanes that are iterations."""
-        self.first: Any = None
-
-    def run(self, first: Any, upper: Any) -> None:
-        """The iterations from `first` on; `upper`: not all of them may be there."""
-        self.start(first, upper)
-        self.items(self.plan.loop.body[2:])
-
-    def start(self, first: Any, upper: Any) -> None:
-        """The counter of each lane, and which of them are iterations."""
-        self.first = first
         width = self.e.width
         iota = ir.Constant(ir.VectorType(I64, width), list(range(width)))
         for r in self.registers:
             start = self.b.add(first, i64(r * width), flags=["nsw"])
             lane = Lane(self.e, INT, self.b.add(self.e.broadcast(INT, start).value, iota, flags=["nsw"]))
-            self.sets[r][self.plan.counted.iv] = lane
+            self.sets[r][plan.counted.iv] = lane
             if upper is not None:
                 self.active[r] = lane.compare("<", Lane(self.e, INT, self.e.broadcast(INT, upper).value)).value
         self.there = list(self.active)
+        """Lanes that are iterations."""
 
     # --- values
     def varies(self, value: Value) -> bool:
@@ -140,6 +112,10 @@ class LoopGang:
                 if param in self.code.ended:
                     self.code.keep(self.sets[r][param])
 
+    def _bind_all(self, params: Sequence[Param], values: Sequence[Sequence[Any]]) -> None:
+        for param, each in zip(params, values, strict=True):
+            self._bind(param, each)
+
     def _given(self, param: Param, value: Value) -> list[Any]:
         """What a parameter or result takes from a value."""
         if param.kind is MEMORY:
@@ -147,9 +123,6 @@ class LoopGang:
         if not self.varies(param):
             return [self.code.opaque(value, self.code.lane(value)).value]
         return [self.code.opaque(value, self.read(r, value)).value for r in self.registers]
-
-    def any(self, masks: Sequence[Any]) -> Any:
-        return self.e.any(reduce(self.b.or_, masks))
 
     # --- control
     def items(self, items: list[Item]) -> Sequence[Value]:
@@ -187,7 +160,7 @@ class LoopGang:
 
     def _guarded(self, items: list[Item], results: Sequence[Param]) -> list[list[Any]]:
         """An arm that no lane may enter unless one takes it."""
-        before, any_lane = self.b.block, self.any(self.active)
+        before, any_lane = self.b.block, self.e.any(reduce(self.b.or_, self.active))
         inside, join = (self.code.function.append_basic_block(name) for name in ("arm", "joined"))
         self.b.cbranch(any_lane, inside, join)
         self.b.position_at_end(inside)
@@ -195,14 +168,8 @@ class LoopGang:
         end = self.b.block
         self.b.branch(join)
         self.b.position_at_end(join)
-        return [[self._phi((value, end), (ir.Constant(value.type, ir.Undefined), before)) for value in values]
+        return [[phi_of(self.b, (value, end), (ir.Constant(value.type, ir.Undefined), before)) for value in values]
                 for values in given]
-
-    def _phi(self, *ways: tuple[Any, Any]) -> Any:
-        phi = self.b.phi(ways[0][0].type)
-        for value, block in ways:
-            phi.add_incoming(value, block)
-        return phi
 
     def _branch(self, node: If) -> None:
         """An `if` that is the same in all lanes."""
@@ -216,45 +183,31 @@ class LoopGang:
             self.b.branch(blocks[2])
         self.b.position_at_end(blocks[2])
         for result, yes, no in zip(node.results, ways[0][0], ways[1][0], strict=True):
-            self._bind(result, [self._phi((x, ways[0][1]), (y, ways[1][1])) for x, y in zip(yes, no, strict=True)])
+            self._bind(result, [phi_of(self.b, (x, ways[0][1]), (y, ways[1][1])) for x, y in zip(yes, no, strict=True)])
 
     def _loop(self, loop: Loop) -> None:
         """A loop that all lanes leave together."""
         entry = entry_of(loop)
         assert entry is not None
         rest, end = (self.code.function.append_basic_block(name) for name in ("rest", "end"))
-        head, phis = self._head(loop)
+        inits = [self._given(p, v) for p, v in zip(loop.params, loop.inits, strict=True)]
+        before, head = self.b.block, self.b.append_basic_block("head")
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        phis = [[phi_of(self.b, (value, before)) for value in values] for values in inits]
+        self._bind_all(loop.params, phis)
         self.items(entry.header)
         leave = [self._given(result, value) for result, value in zip(loop.results, entry.leave, strict=True)]
         go = self.code.lane(entry.test.cond).value
         self.b.cbranch(go, *((rest, end) if entry.goes_on_if else (end, rest)))
         self.b.position_at_end(rest)
-        self._test_results(entry.test, entry.arm)
-        values = self.items(entry.rest)
-        self._again(head, phis, [self._given(p, value) for p, value in zip(loop.params, values, strict=True)])
-        self.b.position_at_end(end)
-        for result, given in zip(loop.results, leave, strict=True):
-            self._bind(result, given)
-
-    def _head(self, loop: Loop) -> tuple[Any, list[list[Any]]]:
-        """The block where the loop begins, and what it carries there."""
-        before, inits = self.b.block, [self._given(p, v) for p, v in zip(loop.params, loop.inits, strict=True)]
-        head = self.code.function.append_basic_block("head")
-        self.b.branch(head)
-        self.b.position_at_end(head)
-        phis = [[self._phi((value, before)) for value in values] for values in inits]
-        for param, values in zip(loop.params, phis, strict=True):
-            self._bind(param, values)
-        return head, phis
-
-    def _again(self, head: Any, phis: list[list[Any]], values: list[list[Any]]) -> None:
-        for phi, value in zip([p for each in phis for p in each], [v for each in values for v in each], strict=True):
+        self._bind_all(entry.test.results, self._arm(entry.arm, entry.test.results))
+        following = self._arm(entry.rest, loop.params)
+        for phi, value in zip(chain.from_iterable(phis), chain.from_iterable(following), strict=True):
             phi.add_incoming(value, self.b.block)
         self.b.branch(head)
-
-    def _test_results(self, test: If, arm: list[Item]) -> None:
-        for result, given in zip(test.results, self._arm(arm, test.results), strict=True):
-            self._bind(result, given)
+        self.b.position_at_end(end)
+        self._bind_all(loop.results, leave)
 
     @contextmanager
     def under(self, conditions: Sequence[tuple[Value, bool]]) -> Iterator[None]:

@@ -301,11 +301,8 @@ class KernelOperations:
         if condition is not None:
             self.builder.store(self.builder.or_(self.builder.load(flag, typ=I1), condition), flag)
 
-    def note_flags(self, *, clear: bool = False) -> None:
+    def note_flags(self) -> None:
         """What the processor's flags say so far: some of NumPy's loops clear them."""
-        if clear:
-            self.clear_flags()
-            return
         location = libm.library_symbol("fetestexcept")
         raised = self.e.call("fetestexcept", location, ir.Constant(I32, libm.WATCHED), result=I32, pure=False)
         self.note(self.warned, self.builder.icmp_unsigned("!=", raised, ir.Constant(I32, 0)))

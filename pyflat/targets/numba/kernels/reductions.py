@@ -342,7 +342,7 @@ def write_reduction(code: KernelOperations, op: Op, found: tuple[str, int], arra
 def _written(code: KernelOperations, op: Op, reducer: Reducer, name: str, vectors: Sequence[Any]) -> Lane:
     """NumPy's loops raise the processor's flags where it warns; those for extremes clear them. Products never warn."""
     if code.careful:
-        code.note_flags(clear=True)
+        code.clear_flags()
     value = getattr(reducer, name)(*[vector() for vector in vectors])
     if code.careful and name not in _SILENT:
         code.note_flags()

@@ -151,7 +151,7 @@ def _called(code: KernelOperations, op: Op, operands: Sequence[Operand], parts: 
     for each in [*objects, found]:
         _python(code, "Py_DecRef", each)
     _python(code, "PyGILState_Release", held)
-    code.note_flags(clear=True)
+    code.clear_flags()
     code.leave_if(b.or_(b.not_(good), raised))
 
 

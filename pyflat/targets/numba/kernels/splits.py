@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import is_alone_parallel, iterates
-from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, end_of, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import BOOL, INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
@@ -107,8 +107,7 @@ def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> d
         return {}
     written = {memories[op.attr("array")] for op in all_ops(loop.body) if op.opcode == "store"}
     found: dict[Value, LaneStep] = {}
-    inside: set[Value] = {*all_ops(loop.body), *loop.params}
-    inside |= {result for item in walk(loop.body) if not isinstance(item, Block) for result in item.results}
+    inside: set[Value] = {*definitions(loop.body), *loop.params}
 
     def known(value: Value) -> bool:
         return value is counted.iv or value in found or value not in inside
@@ -118,7 +117,8 @@ def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> d
             if isinstance(item, If) and known(item.cond):
                 search(item.then, (*under, (item.cond, True)))
                 search(item.orelse, (*under, (item.cond, False)))
-                for result, *ways in zip(item.results, *map(_yielded, (item.then, item.orelse)), strict=True):
+                arms = [end_of(arm).values for arm in (item.then, item.orelse)]
+                for result, *ways in zip(item.results, *arms, strict=True):
                     if result.kind is not MEMORY and all(map(known, ways)):
                         found[result] = LaneStep((item.cond, *ways), under)
             for op in item.ops if isinstance(item, Block) else ():
@@ -132,11 +132,6 @@ def _possible(loop: Loop, counted: Counted, memories: Mapping[str, object]) -> d
 
     search(loop.body[2:], ())
     return found
-
-
-def _yielded(items: Sequence[Item]) -> Sequence[Value]:
-    end = items[-1].end if isinstance(items[-1], Block) else None
-    return end.values if end is not None else ()
 
 
 def _made(possible: Mapping[Value, LaneStep], slow: Sequence[Op]) -> set[Op]:
@@ -205,8 +200,7 @@ def write_split(code: KernelCode, split: LoopCut, after: LabelTarget) -> None:
 def _run_lanes(code: KernelCode, split: LoopCut, buffers: Mapping[Op, Any], registers: int, first: Any, upper: Any
                ) -> None:
     """The lanes of a turn; `upper`: they may be fewer."""
-    gang = LoopGang(code, split.plan, registers)
-    gang.start(first, upper)
+    gang = LoopGang(code, split.plan, registers, first, upper)
     for value, step in split.lanes.items():
         with gang.under(step.under):
             if isinstance(value, Op):
