@@ -11,8 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from pyflat.targets import xp
-from pyflat.targets import sql
+from pyflat.targets import sql, xp
 
 POINTS = [*np.linspace(-7.0, 7.0, 601).tolist(), 0.0, 1e-300, -1e-9, 0.4765, math.nextafter(0.4765, 0.0), 12.5, 26.0, 40.0, math.inf, -math.inf]
 

@@ -67,8 +67,10 @@ def _gains(body: list[Item]) -> bool:
     if has_loop(body) or any(cost_of(op) >= EXPENSIVE for op in all_ops(body) if op.opcode not in ("load", "store")):
         return True
     branches = [item for item in walk(body) if isinstance(item, If | Region)]
-    return len(branches) > 1 or any(isinstance(branch, Region) for branch in branches) or any(op.opcode == "divide" or OPERATIONS[op.opcode].faults == "zero_divisor"
-                                    for branch in branches for op in all_ops([branch]))
+    if len(branches) > 1 or any(isinstance(branch, Region) for branch in branches):
+        return True
+    return any(op.opcode == "divide" or OPERATIONS[op.opcode].faults == "zero_divisor"
+               for branch in branches for op in all_ops([branch]))
 
 
 def _indices(access: Op) -> set[Op]:
