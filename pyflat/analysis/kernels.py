@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ class Kernel:
     written    the arguments that it writes
     models     arrays made of others (`np.zeros_like`, `a + b`) -> those
     tree       the source, as LibCST has it
+    fast       functions that may stand for others in the bodies of parallel loops (`math="fast"`), by their operations
     """
 
     function: Function
@@ -38,6 +39,7 @@ class Kernel:
     written: tuple[str, ...]
     models: dict[str, tuple[Model, ...]]
     tree: Any
+    fast: Mapping[str, str] = field(default_factory=dict, init=False)
 
     def surroundings(self) -> Surroundings:
         """Where its loops stand, for `analysis.parallel_loops`."""

@@ -13,7 +13,7 @@ the number that was stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from pyflat.analysis.parallel_loops import linear, places
@@ -75,11 +75,13 @@ class Outlined:
 
 
 def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] | None = None,
-             patience: int | None = None, kept: Set[Value] = frozenset()) -> Outlined | None:
+             patience: int | None = None, kept: Set[Value] = frozenset(),
+             fast: Mapping[str, str] | None = None) -> Outlined | None:
     """The body of an iteration, which `loop` goes on after; None for what needs memory.
 
     tested    the indices that are known to be inside, None for all; lanes with another one that is not are suspect
     patience  so many trips after which lanes are suspect that may never end, though the original may not come to them
+    fast      functions that may stand for others (`pipelines.fast`)
     kept      numbers that are computed, as far as an iteration comes to them, though nothing may need them
     """
     ops = list(all_ops(list(body)))
@@ -96,7 +98,7 @@ def outlined(name: str, body: Sequence[Item], loop: Loop, tested: Container[Op] 
         return None
     made = _BodyCopier(memories, loop, tested, kept).outline(name, body)
     try:
-        flat = pipelines.flatten_ir(made.function)
+        flat = pipelines.flatten_ir(made.function, fast=pipelines.fast(fast or {}, contract=False))
     except FlattenError:
         return None
     faults = any(op.opcode == "fault" and op.attr("fault") is not _NONE for op in all_ops(flat.body))

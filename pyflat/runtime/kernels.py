@@ -284,7 +284,7 @@ class Kernels:
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
-        key = (options.target, tuple(described.items()), layouts, ways.key())
+        key = (options.target, options.math, tuple(described.items()), layouts, ways.key())
         found = self._versions.get(key) if options.cache else None
         if found is not None and found.kernel.guards.stale() is None:
             return found
@@ -292,7 +292,7 @@ class Kernels:
             again = self._versions.get(key)
             if options.cache and again is not None and again is not found:
                 return again
-            made = self._versions[key] = self._made(described, arrays, options.target)
+            made = self._versions[key] = self._made(described, arrays, options)
             while len(self._versions) > MAX_VERSIONS:
                 self._versions.popitem(last=False)
             self.latest = made
@@ -308,19 +308,21 @@ class Kernels:
             raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
                              f'parameters are, as kinds="f8[:,:],i8"')
         described = parsed_kinds(kinds, list(self.parameters.names))
-        return self._made(described, _examples(described), name)
+        return self._made(described, _examples(described), replace(options, target=name))  # type: ignore[arg-type]
 
-    def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], name: str) -> Version:
+    def _made(self, described: dict[str, Argument], arrays: Mapping[str, Any], options: Options) -> Version:
         load_frontend()
         from pyflat.frontend.kernels import specialise_kernel
         from pyflat.ir.memory import overlaps_itself
         from pyflat.passes import pipelines
 
-        target = _having_kernels(name)
+        target = _having_kernels(options.target)
         kernel = specialise_kernel(self.callee.function, described)
         tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
         kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel, tangled))
-        version = self._ready(kernel, name, target.kernel(kernel, arrays))
+        if options.math == "fast" and target.machine_code:  # NumPy's own functions warn, and stay
+            kernel.fast = {name: other for name, other in target.fast_functions().items() if not name.startswith("np_")}
+        version = self._ready(kernel, options.target, target.kernel(kernel, arrays))
         keep_own()
         return version
 

@@ -50,8 +50,6 @@ _WHOLE: dict[str, tuple[Effect, ...]] = {
     "errors": (Effect("refused", "a kernel runs once on whole arrays, and no element of a result can stand for an "
                                  "exception", ("mask", "nan")),
                Effect("refused at the function", "a kernel raises what its original raises", ("unchecked",))),
-    "math": (Effect("refused at the function", "a kernel has the digits of its original", ("fast",),
-                    "flatten/not-yet"),),
     "dtype": (Effect("refused", "a kernel computes in the dtypes of its arrays: pass float32 arrays", ("float32",)),
               Effect("no effect", "a kernel computes in the dtypes of its arrays", ("input",))),
     "strict_fold": (Effect("refused at the function", "what is left of a kernel is not looked into"),),
@@ -78,6 +76,8 @@ def effects(option: str, form: Form, target: Target) -> tuple[Effect, ...]:
         return _lacking(option, target) or _LANES.get(option, (WORKS,))
     if target.kernels is None:
         return _no_kernels(target)
+    if option == "math" and not target.machine_code:
+        return (Effect("no effect", f"a kernel on the target {target.name!r} has the digits of its original"),)
     if option == "parallel" and not target.machine_code:
         return (Effect("warns at the function", f"a kernel on the target {target.name!r} runs on one core; its results "
                                                 "are the same", (True,)),)

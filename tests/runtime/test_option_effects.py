@@ -56,6 +56,11 @@ def gufunc(a):
 
 
 # --- functions for single options
+def exponentials(a, out):
+    for i in range(len(a)):
+        out[i] = math.exp(math.sin(a[i]) / 3.0)
+
+
 def endless(x: float) -> float:
     while x > 0.0:
         x = x + 1.0
@@ -198,6 +203,12 @@ def works_errors(form, target, compiled, patch):
 
 
 def works_math(form, target, compiled, patch):
+    if form != "lanes":
+        array, results = np.linspace(-3.0, 3.0, 500), {chosen: np.zeros(500) for chosen in ("exact", "fast")}
+        for chosen, out in results.items():
+            new(exponentials, target=target, math=chosen)(array, out)
+        exact, fast = results.values()
+        return bool(np.any(exact != fast)) and np.allclose(exact, fast, rtol=1e-14, atol=0.0)
     for chosen in ("exact", "fast"):
         new(lanes, target=target, math=chosen)(ARRAY)
     exact, fast = (format_function(request.function) for *_, request in compiled)
@@ -371,8 +382,8 @@ def test_all_ways_of_calling_refuse_alike():
     for use in (lambda: wrong(ARRAY), lambda: wrong.compile("f8[:]"), lambda: wrong.verify(ARRAY)):
         with by_name("errors", "flatten/option"):
             use()
-    with by_name("math", "flatten/not-yet"):
-        _ = new(gufunc, signature="(n)->()", math="fast").gufunc
+    with by_name("loops", "flatten/option"):
+        _ = new(gufunc, signature="(n)->()", loops="unroll").gufunc
 
 
 def test_a_plan_is_not_used_where_a_block_sets_what_is_refused():

@@ -172,6 +172,18 @@ def test_bits_are_the_originals(function, arguments, form, target):
     assert not twin.stats.replayed
 
 
+@pytest.mark.parametrize(("function", "arguments"), CASES, ids=lambda each: getattr(each, "__name__", ""))
+def test_fast_mathematics_has_the_first_digits(function, arguments):
+    found = []
+    for each in (function, pyflat.twin(function, target="numba", math="fast")):
+        given = [each.copy(order="K") if isinstance(each, np.ndarray) else each for each in arguments]
+        each(*given)
+        found.append(given)
+    for one, other in zip(*found, strict=True):
+        rounded = getattr(one, "dtype", None) == np.float32
+        assert np.allclose(one, other, rtol=1e-6 if rounded else 1e-12, atol=1e-12, equal_nan=True)
+
+
 def test_expensive_bodies_are_flat_and_cheap_ones_stay(target):
     def cheap(a, out):
         for i in range(len(a)):
@@ -339,13 +351,14 @@ def left_with(a, out):
         out[i] = n
 
 
+@pytest.mark.parametrize("math", ["exact", "fast"])
 @pytest.mark.parametrize("function", [
     guarded, unread, overwritten, cleared, read_in_an_arm, last_trip, left_with, constant])
-def test_warnings_are_the_originals(function, target):
+def test_warnings_are_the_originals(function, target, math):
     big = np.array([1.0, 1e308 if function is not left_with else 1e120, 3.0] * 400)
     arguments = (big, np.full(1_200, 1e-300), np.zeros(1_200)) if function is guarded else (big, np.zeros(1_200))
     told = []
-    for each in (function, pyflat.twin(function, target=target)):
+    for each in (function, pyflat.twin(function, target=target, math=math)):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             each(*arguments)

@@ -100,7 +100,8 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool, lost: Callabl
         return None
     if not is_alone_parallel(loop, counted, kernel.surroundings()):
         return None
-    found = outlined(kernel.function.name, body, loop, kept=lost() & {*definitions(body)})
+    found = outlined(kernel.function.name, body, loop, kept=lost() & {*definitions(body)},
+                     fast=kernel.fast)
     if found is None or not found.stores or not found.function.params:
         return None
     outside = {*definitions(loop.body)} - {counted.iv}

@@ -58,7 +58,7 @@ def _outlined(kernel: Kernel, nest: LoopNest, boxes: Slices) -> Outlined | None:
         return None
     kept = set[Value]().union(*removable(kernel.function, kernel.indices.here, flat=True))
     kept &= set(definitions(nest.body))
-    return outlined(kernel.function.name, nest.body, nest.loops[-1], tested, PATIENCE, kept)
+    return outlined(kernel.function.name, nest.body, nest.loops[-1], tested, PATIENCE, kept, kernel.fast)
 
 
 def _gains(body: list[Item]) -> bool:
