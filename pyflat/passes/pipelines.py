@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyflat.errors import InternalError
+from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Function, Value
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import FLOAT, INT
@@ -24,6 +25,7 @@ from pyflat.passes import (
     demote_floats,
     fold_constants,
     forward_stores,
+    fuse_loops,
     gather_suspects,
     limit_trips,
     lower_exits,
@@ -75,7 +77,10 @@ def kernel(made: Kernel, tangled: Collection[str] = ()) -> Pipeline:
     params = {param: at for at, param in enumerate(made.function.params)}
     lengths = tuple(params[length] for length in made.lengths())
     folding = fold_constants.PASS.bind(share=True, lengths=lengths)
-    return folding, forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
+    memories = {name: a.memory for name, a in made.arguments.items() if isinstance(a, ArrayArgument)}
+    fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled)
+    forwarding, pruning = forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
+    return folding, forwarding, pruning, fusing, folding, forwarding, pruning
 
 
 VALUES: Pipeline = (gather_suspects.VALUES,)

@@ -18,10 +18,11 @@ from tests.generator.kernels.scope import TABLE, Array, Scope
 from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
 from tests.generator.kernels.sweeps import sweeps
+from tests.generator.kernels.temporaries import temporaries
 
-OF, COLUMNS, SWEEPS, SERIES, FORMULAS, HASHES, BODIES = 8, 5, 3, 6, 7, 1, 4
+OF, COLUMNS, SWEEPS, SERIES, FORMULAS, HASHES, BODIES, TEMPORARIES = 8, 5, 3, 6, 7, 1, 4, 2
 """Seeds that leave these rests of 8 give a nest of `columns`, `series` or `bodies`, over long rows, `sweeps`,
-`_formula`, or `hashes`."""
+`_formula`, `hashes`, or `temporaries`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -43,7 +44,7 @@ def generate(seed: int) -> Kernel:
     params = _params(r, tame=tame)
     if seed % OF == HASHES and r.random() < 0.7:
         params = tuple(replace(p, dtype="uint64") if p.is_array and not p.of and r.random() < 0.6 else p for p in params)
-    if seed % OF == BODIES:
+    if seed % OF in (BODIES, TEMPORARIES):
         params = tuple(replace(p, dtype="float64", dims=p.dims[:2]) if p.is_array and not p.of and r.random() < 0.8 else p for p in params)
     arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
@@ -59,6 +60,8 @@ def generate(seed: int) -> Kernel:
         lines = _formula(scope)
     elif seed % OF == HASHES:
         lines = hashes(scope)
+    elif seed % OF == TEMPORARIES:
+        lines = temporaries(scope)
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]

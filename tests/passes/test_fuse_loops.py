@@ -1,0 +1,150 @@
+"""Loops that run as one: what becomes of arrays between them, and that bits, exceptions and arrays are the original's."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Loop, walk
+
+
+def doubled(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(len(a)):
+        out[i] = t[i] + 1.0
+
+
+def chain(a, out):
+    n = len(a)
+    t, u, v = np.zeros(n), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        t[i] = a[i] * 2.0
+    for i in range(n):
+        u[i] = t[i] + 1.0
+    for i in range(n):
+        v[i] = u[i] * t[i]
+    for i in range(n):
+        out[i] += v[i] - u[i]
+
+
+def rows(a, out):
+    t = np.empty(a.shape)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            t[i, j] = a[i, j] * 0.5
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, j] = t[i, j] - a[i, j]
+
+
+def row_sums(a, out):
+    t = np.empty(a.shape)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            t[i, j] = a[i, j] * 0.5
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            out[i, 0] += t[i, a.shape[1] - 1 - j]
+
+
+def in_place(a):
+    """What the earlier loop reads the later one overwrites."""
+    t = np.zeros(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * a[i]
+    for i in range(len(a)):
+        a[i] = t[i] - 1.0
+
+
+def returned(a):
+    t = np.empty(len(a))
+    u = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] + 1.0
+    for i in range(len(a)):
+        u[i] = t[i] * 3.0
+    return t, u
+
+
+def sometimes(a, out):
+    t = np.full(len(a), 7.0)
+    for i in range(len(a)):
+        if a[i] > 0.0:
+            t[i] = a[i]
+    for i in range(len(a)):
+        out[i] = t[i]
+
+
+def beside(a, out):
+    """What the next iteration stores is read."""
+    t = np.zeros(len(a) + 1)
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(len(a)):
+        out[i] = t[i] + t[i + 1]
+
+
+def logarithms(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = math.log(a[i])
+    for i in range(len(a)):
+        out[i] = t[i] + 1.0
+
+
+def overlapping(a, b):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i]
+        b[i] = 0.0
+    for i in range(len(a)):
+        b[i] += t[i] + a[i]
+
+
+def loops_of(twin):
+    return sum(isinstance(item, Loop) for item in walk(twin._caller.kernels.latest.kernel.function.body))
+
+
+def allocations(twin):
+    return sum(op.opcode == "alloc" for op in all_ops(twin._caller.kernels.latest.kernel.function.body))
+
+
+A = np.linspace(-1.0, 3.0, 50)
+B = np.linspace(-1.0, 1.0, 21)
+CASES = [
+    (doubled, (A, np.zeros(50)), 1, 0), (doubled, (A, np.zeros(20)), 1, 0), (doubled, (A[:0], np.zeros(0)), 1, 0),
+    (chain, (A, np.zeros(50)), 1, 0), (rows, (A.reshape(5, 10), np.zeros((5, 10))), 2, 0),
+    (row_sums, (A.reshape(5, 10), np.zeros((5, 1))), 3, 1), (in_place, (A,), 1, 0), (returned, (A,), 1, 2),
+    (sometimes, (A, np.zeros(50)), 1, 1), (beside, (A, np.zeros(50)), 2, 1), (logarithms, (A, np.zeros(50)), 2, 1),
+    (logarithms, (A + 2.0, np.zeros(50)), 2, 1), (overlapping, (B[:-1], B[1:]), 2, 1), (overlapping, (A, A.copy()), 2, 1),
+]
+
+
+def outcome(function, arguments):
+    whole = np.concatenate([B, *[a.ravel() for a in arguments]])  # one memory, overlaps and all
+    if np.shares_memory(arguments[0], B):
+        given = [whole[:20], whole[1:21]]
+    else:
+        given = [a.copy() for a in arguments]
+    try:
+        with np.errstate(all="ignore"):
+            found = function(*given)
+    except (ValueError, IndexError) as error:
+        found = type(error)
+    return [np.asarray(each).tolist() if not isinstance(each, type) else each
+            for each in [*given, *(found if isinstance(found, tuple) else [found])]]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("function", "arguments", "loops", "made"), CASES, ids=lambda each: getattr(each, "__name__", ""))
+def test_loops_run_as_one(function, arguments, loops, made, target):
+    twin = pyflat.twin(function, target=target)
+    for _ in range(2):
+        assert outcome(twin, arguments) == outcome(function, arguments)
+    assert (loops_of(twin), allocations(twin)) == (loops, made)
