@@ -104,14 +104,16 @@ def test_unexplained_words_are_found():
 INSIDE = (r"suspect bits?|regroup\w*|manifest|heap|object space|partial evaluat\w+|structured IR|masked IR|predicates?|"
           r"rerun|lane plans?|refill\w*|frontend|scalar kernels?|lane-wise|primitives?|speciali[sz]\w+|OCANNL\w*|masked form")
 """Words about the inside, for contributors."""
+TITLES = {"docs/explanation/seeds.md": {"OCANNL"}}
+"""Page -> such words in the titles of what it is about."""
 USER_PAGES = [name for name in TEXTS if name == "README.md" or name.endswith(".md") and name.startswith("docs/")
               and not name.startswith("docs/contributors/")]
 
 
 @pytest.mark.parametrize("name", USER_PAGES)
 def test_user_pages_do_without_words_about_the_inside(name):
-    prose = re.sub(r"^```.*?^```$|`[^`]*`", "", TEXTS[name], flags=re.MULTILINE | re.DOTALL)
-    assert re.findall(rf"(?i)\b(?:{INSIDE})\b", prose) == []
+    prose = re.sub(r"^```.*?^```$|`[^`]*`|\]\([^)]*\)", "", TEXTS[name], flags=re.MULTILINE | re.DOTALL)
+    assert set(re.findall(rf"(?i)\b(?:{INSIDE})\b", prose)) <= TITLES.get(name, set())
 
 
 def test_user_pages_are_looked_at():
