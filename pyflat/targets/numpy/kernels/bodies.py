@@ -26,6 +26,7 @@ from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.loops import all_ops, definitions, has_loop
 from pyflat.ir.nodes import Const, Function, If, Item, Op, Param, Region, Value, walk
 from pyflat.ir.ops import OPERATIONS
+from pyflat.ir.print import Sourced
 from pyflat.ir.uses import results_of
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba.kernels.removable import removable
@@ -119,10 +120,16 @@ class Body:
 
 
 def text_of(name: str, function: Function) -> list[str]:
-    """The flat function over whole arrays, for who reads the text or runs it alone (`array_lanes.body`)."""
+    """The flat function over whole arrays, for who reads the text or runs it alone (`array_lanes.body`); lines know of
+    which operations they are made."""
     steps, results = steps_of(function, on_arrays=True), results_of(function)
     names = _BodyNames([op for op in steps.operations() if op not in steps.pinned and not steps.level[op]], results)
     lines, depth = list[str](), 1
+
+    def put(line: str) -> None:
+        lines.append(Sourced("    " * depth + line, names.reading))
+        names.reading.clear()
+
     given = [names.new(param) for param in function.params]
 
     def operand(value: Value, level: int) -> str:
@@ -137,17 +144,18 @@ def text_of(name: str, function: Function) -> list[str]:
                 depth -= 1
             case Leave(condition=op):
                 live = operand(op, 0)
-                lines.append(f"{'    ' * depth}{live} = {spelled(op, operand, lanes=True)[0]}")
+                put(f"{live} = {spelled(op, operand, lanes=True)[0]}")
                 line = f"if not np.any({live}): break"
             case Op():
                 let = step.opcode == LET
                 text, binds = (operand(step.args[0], 0), 0) if let else spelled(step, operand, lanes=True)
+                names.reading.add(step)
                 line = names.define(steps.variable(step), text, binds, step not in steps.pinned)
         if line:
-            lines.append("    " * depth + line)
+            put(line)
         depth += isinstance(step, Begin)
-    lines.append(f"    return {', '.join(operand(value, 0) for value in results)},")
-    return [f"@s.body\ndef {name}({', '.join(given)}):", *lines]
+    put(f"return {', '.join(operand(value, 0) for value in results)},")
+    return ["@s.body", f"def {name}({', '.join(given)}):", *lines]
 
 
 class _BodyNames:
@@ -157,6 +165,9 @@ class _BodyNames:
         uses = Counter([*results, *[arg for op in inlined for arg in op.args]])
         self._once = {op for op in inlined if uses[op] == 1}
         self._texts: dict[Value, tuple[str, int]] = {}
+        self._made_of: dict[Value, set[object]] = {}
+        self.reading: set[object] = set()
+        """Operations that are in the line that is written next."""
         self._taken = {"s", "np", "lanes", "math", "uint64_lanes", "narrow_functions", "live"}
 
     def new(self, value: Value) -> str:
@@ -170,12 +181,14 @@ class _BodyNames:
         if isinstance(value, Const):
             return literal(value)
         text, binds = self._texts[value]
+        self.reading |= self._made_of.get(value, set())
         return f"({text})" if binds < level else text
 
     def define(self, value: Value, text: str, binds: int, alone: bool) -> str:
         """The line that gives a value its number, none where it is written where it is used."""
         if alone and value in self._once and len(text) <= WIDEST:
-            self._texts[value] = text, binds
+            self._texts[value], self._made_of[value] = (text, binds), set(self.reading)
+            self.reading.clear()
             return ""
         name = self._texts[value][0] if value in self._texts else self.new(value)
         return f"{name} = {text}" if name != text else ""

@@ -76,7 +76,12 @@ class NumpyKernel:
         """The lines of `source`; those of the body know of which operations and loops they are made."""
         writer = KernelText(self.kernel, lanes=self._lanes)
         text = writer.text().rstrip("\n").split("\n")
-        return text[:len(text) - len(writer.lines)] + writer.lines
+        head, bodies = text[:len(text) - len(writer.lines)], iter(writer.body_lines)
+        following = next(bodies, None)
+        for k, line in enumerate(head):
+            if line == following:
+                head[k], following = following, next(bodies, None)
+        return head + writer.lines
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]

@@ -35,6 +35,7 @@ class Nests(Operations):
         """An iteration may have stored though one before it raises."""
         self.bodies: dict[str, Body] = {}
         """What the text calls, by its names."""
+        self.body_lines: list[str] = []
 
     def items(self, items: list[Item], mask: Mask) -> Given:
         raise NotImplementedError
@@ -261,7 +262,7 @@ class Nests(Operations):
             self.settle(value)
         name = self.fresh("body")
         self.bodies[name] = Body(plan, apart)
-        self.reading.update(self.nest.loops, all_ops(list(body)))
+        self.reading.update(self.nest.loops, plan.loads, plan.stores)
         operands = [*map(self._elements, plan.loads), *map(self.bare, plan.given)]
         values = [Param(op.args[-1].kind) for op in plan.stores]
         outs, left = list[str](), list[tuple[str, Op]]()

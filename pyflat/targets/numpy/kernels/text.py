@@ -53,7 +53,9 @@ class KernelText(LoopWriter):
             self._return(values[0])
         function = f"def {self.function_name}({', '.join(given)}):\n" + "\n".join(self.lines or ["    pass"]) + "\n"
         made = "".join(f"{name} = {what}\n" for name, what in self.functions.items())
-        made += "\n\n".join("\n".join(text_of(name, body.function)) + "\n" for name, body in self.bodies.items())
+        bodies = [text_of(name, body.function) for name, body in self.bodies.items()]
+        self.body_lines = [line for lines in bodies for line in lines]
+        made += "\n\n".join("\n".join(lines) + "\n" for lines in bodies)
         imports = [line for pattern, line in _IMPORTS if re.search(pattern, made + function)]
         head = "\n".join(imports) + "\n\n" if imports else ""
         return head + (made + "\n" if made else "") + function
