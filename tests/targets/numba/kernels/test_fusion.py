@@ -96,7 +96,7 @@ def kept(a, out):
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             t[i, j] = a[i, j] * 2.0
-    for i in range(a.shape[0]):
+    for i in range(1, a.shape[0]):
         for j in range(a.shape[1]):
             out[i, j] = t[i, j] + 1.0
     return t
@@ -119,7 +119,7 @@ def twice(a, out):
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             t[i, j] = a[i, j] * 2.0
-    for i in range(a.shape[0]):
+    for i in range(1, a.shape[0]):
         for j in range(a.shape[1]):
             out[i, j] = t[i, j] + 1.0
     for j in range(a.shape[1]):
