@@ -35,7 +35,7 @@ import itertools
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 
-from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Loop, Op, Param, Region, Value, Yield, walk
+from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import INT
 
 # --- control-flow lists as values: how control leaves them, what they define and use
@@ -119,9 +119,15 @@ class LoopParts:
 
 def end_of(items: list[Item]) -> Yield:
     """How control falls off a list that has no other way out."""
+    end = last_end(items)
+    assert isinstance(end, Yield)
+    return end
+
+
+def last_end(items: Sequence[Item]) -> End:
+    """How the last block of a list ends."""
     last = items[-1]
-    assert isinstance(last, Block)
-    assert isinstance(last.end, Yield)
+    assert isinstance(last, Block) and last.end is not None
     return last.end
 
 

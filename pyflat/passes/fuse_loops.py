@@ -8,12 +8,13 @@
 
 A load behind a store is the number then (`forward_stores`), and an array that nothing reads goes (`prune_carried`). It
 is done for arrays that are made inside. Whatever both loops touch, one of them storing, is the same element in the same
-iteration only: on some axis both have one sum with the counter. Nothing of the earlier loop raises, unless the later
-one stores to arrays made inside alone: what it has stored is then what the original does not store.
+iteration only: on some axis both have one sum with the counter, which is not negative. Nothing of the earlier loop
+raises, unless the later one stores to arrays made inside alone: the original would not have stored.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from pyflat.analysis.parallel_loops import carries_memory_only, linear, places
@@ -47,6 +48,7 @@ class _Fuser:
     def __init__(self, fn: Function, lengths: Sequence[int], memories: Mapping[str, int], made: Collection[str],
                  tangled: Collection[str]):
         self.memories, self.made, self.tangled = memories, made, tangled
+        self.lengths: set[Value] = {fn.params[at] for at in lengths}
         given = [fn.params[at] for at in lengths]
         self.small = frozenset(small_ints(fn, given))
         self.sure = sure_indices(fn, given, self.small).here
@@ -77,14 +79,14 @@ class _Fuser:
         if ranges[0] != ranges[1] or None in ranges[0] or not movable or not {*first.results}.isdisjoint(
                 uses([between])):
             return False
-        if not self._may_meet(first, one, second, two):
+        if not self._is_one_loop(first, one, second, two):
             return False
         before.ops += between.ops
         _join(first, one, second, two)
         del items[at + 1:at + 3]
         return True
 
-    def _may_meet(self, first: Loop, one: Counted, second: Loop, two: Counted) -> bool:
+    def _is_one_loop(self, first: Loop, one: Counted, second: Loop, two: Counted) -> bool:
         """Whether both are one loop, and better so."""
         own, other = (_accesses(loop) for loop in (first, second))
         stored = {op.attr("array") for op in own if op.opcode == "store"}
@@ -112,17 +114,28 @@ class _Fuser:
         name = a.attr("array")
         if name != b.attr("array") or name in self.tangled:
             return False
-        return any(_with_counter(x, one, inside) == _with_counter(y, two, inside) is not None
+        return any(self._with_counter(x, one, inside) == self._with_counter(y, two, inside) is not None
                    for x, y in zip(places(a), places(b), strict=True))
 
-
-def _with_counter(place: Value, counted: Counted, inside: Collection[Value]) -> object:
-    """A sum with the counter, and what is the same in all iterations; None for others."""
-    form = linear(place)
-    if form is None or counted.iv not in form[0] or any(
-            value is not counted.iv and value in inside for value in form[0]):
-        return None
-    return form[0][counted.iv], {value: n for value, n in form[0].items() if value is not counted.iv}, form[1]
+    def _with_counter(self, place: Value, counted: Counted, inside: Collection[Value]) -> object:
+        """A sum with the counter, and what is the same in all iterations, that is not negative in any; None for
+        others: -1 and the last index are one element."""
+        form = linear(place)
+        if form is None or counted.iv not in form[0]:
+            return None
+        rest = dict(form[0])
+        factor, up = rest.pop(counted.iv), counted.step > 0
+        first = (factor > 0) == up
+        least = linear(counted.lower if first else counted.upper)
+        if least is None or any(value in inside for value in rest):
+            return None
+        lowest = Counter(rest)
+        for value, times in least[0].items():
+            lowest[value] += factor * times
+        number = form[1] + factor * (least[1] - (0 if first else 1 if up else -1))
+        if number < 0 or any(times < 0 or times and value not in self.lengths for value, times in lowest.items()):
+            return None
+        return factor, rest, form[1]
 
 
 def _accesses(loop: Loop) -> list[Op]:

@@ -21,7 +21,7 @@ from pyflat.analysis.varying import varying_in
 from pyflat.errors import FlattenError
 from pyflat.ir.build import const
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.loops import all_ops, definitions, recognise_counted, uses
+from pyflat.ir.loops import all_ops, definitions, last_end, recognise_counted, uses
 from pyflat.ir.memory import MEMORY_OPERATIONS, WRAPPING, may_warn
 from pyflat.ir.nodes import (
     FAULT,
@@ -250,7 +250,7 @@ class _BodyCopier(Copier):
         last = items[-1]
         assert isinstance(last, Block)
         if isinstance(last.end, Yield):
-            last.end = Yield(self._stored(_end_of(body)))
+            last.end = Yield(self._stored(last_end(body)))
         stores = [store for elements in self.memories.stored.values() for store in elements.values()]
         kinds = [store.args[-1].kind for store in stores]
         made = Function(name, [*self.first.values(), *params, self.one, self.none], items, self.end_label, kinds)
@@ -428,7 +428,7 @@ def _unread(body: Sequence[Item], around: Loop, tested: Container[Op] | None) ->
 
 def _ends(body: Sequence[Item], around: Loop) -> Iterator[End]:
     """Where an iteration ends."""
-    yield _end_of(body)
+    yield last_end(body)
     for item in walk(list(body)):
         if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is around.again:
             yield item.end
@@ -440,9 +440,3 @@ def _passed_on_inside(body: Sequence[Item], around: Loop) -> Iterator[Value]:
     for item in walk(list(body)):
         if isinstance(item, Block) and item.end is not None and id(item.end) not in own:
             yield from item.end.values
-
-
-def _end_of(items: Sequence[Item]) -> End:
-    last = items[-1]
-    assert isinstance(last, Block) and last.end is not None
-    return last.end

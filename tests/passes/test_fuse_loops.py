@@ -90,6 +90,32 @@ def beside(a, out):
         out[i] = t[i] + t[i + 1]
 
 
+def behind(a):
+    """The element before the first is the last one, which the last iteration stores to."""
+    t, u = np.zeros(len(a)), np.zeros(len(a) + 1)
+    for i in range(len(a) + 1):
+        t[i - 1] = i * 2.0
+    for i in range(len(a) + 1):
+        u[i] = t[i - 1]
+    return u
+
+
+def backwards(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[len(a) - 1 - i] = a[i]
+    for i in range(len(a)):
+        out[i] = t[len(a) - 1 - i]
+
+
+def downwards(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a) - 1, -1, -1):
+        t[i] = a[i]
+    for i in range(len(a) - 1, -1, -1):
+        out[i] = t[i] * 0.5
+
+
 def logarithms(a, out):
     t = np.empty(len(a))
     for i in range(len(a)):
@@ -132,6 +158,7 @@ CASES = [
     (chain, (A, np.zeros(50)), 1, 0), (rows, (A.reshape(5, 10), np.zeros((5, 10))), 2, 0),
     (row_sums, (A.reshape(5, 10), np.zeros((5, 1))), 3, 1), (in_place, (A,), 1, 0), (returned, (A,), 1, 2),
     (sometimes, (A, np.zeros(50)), 1, 1), (beside, (A, np.zeros(50)), 2, 1), (logarithms, (A, np.zeros(50)), 2, 1),
+    (behind, (A,), 2, 2), (backwards, (A, np.zeros(50)), 1, 0), (downwards, (A, np.zeros(50)), 1, 0),
     (shorter, (A, np.zeros(50)), 2, 1), (logarithms, (A + 2.0, np.zeros(50)), 2, 1), (overlapping, (B[:-1], B[1:]), 2, 2), (overlapping, (B[1:], B[:-1]), 2, 2),
     (overlapping, (A, A.copy()), 1, 1),
 ]

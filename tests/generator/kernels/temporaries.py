@@ -19,7 +19,7 @@ def temporaries(scope: Scope) -> Lines:
     if not given:
         return []
     source = r.choice(given)
-    known, lines = [source.name], list[str]()
+    known, lines, behind = [source.name], list[str](), r.random() < 0.15
     shape = ", ".join(scope.extent(dim) for dim in source.dims)
     for _ in range(r.choice((1, 2, 3, 4))):
         name = scope.name("tmp")
@@ -29,30 +29,33 @@ def temporaries(scope: Scope) -> Lines:
         else:
             lines.insert(0, made)
         known.append(name)
-        lines += _loop(scope, source, known, name)
+        lines += _loop(scope, source, known, name, behind)
         scope.arrays.append(Array(name, source.dims, "float64"))
     outs = [a.name for a in given if a.dims == source.dims]
     if r.random() < 0.85:
-        lines += _loop(scope, source, known, r.choice(outs))
+        lines += _loop(scope, source, known, r.choice(outs), behind)
     return lines
 
 
-def _loop(scope: Scope, source: Array, known: list[str], target: str) -> Lines:
-    """A loop that stores to `target`, mostly of what is `known`."""
+def _loop(scope: Scope, source: Array, known: list[str], target: str, behind: bool) -> Lines:
+    """A loop that stores to `target`, mostly of what is `known`. `behind`: at the elements behind its counter, of which
+    the first is the last one, too."""
     r, inner, heads = scope.r, scope.inner(loop=True), list[str]()
-    low, high = r.choice(((0, 0), (0, 0), (0, 0), (1, 0), (1, 1)))
+    low, high = (0, 0) if behind else r.choice(((0, 0), (0, 0), (0, 0), (1, 0), (1, 1)))
     for name, dim in zip(("ti", "tj"), source.dims, strict=False):
         inner.indices.append(Index(name, dim, low, high))
-        heads.append(f"for {name} in range({f'{low}, ' if low else ''}{inner.extent(dim)}{f' - {high}' if high else ''}):")
+        end = f"len({source.name}) + 1" if behind and name == "ti" else f"{inner.extent(dim)}{f' - {high}' if high else ''}"
+        heads.append(f"for {name} in range({f'{low}, ' if low else ''}{end}):")
 
     def place() -> str:
-        shift = r.choice(("", "", "", "", " - 1", " + 1"))
+        shift = " - 1" if behind else r.choice(("", "", "", "", " - 1", " + 1"))
         return ", ".join([f"ti{shift}", "tj"][:len(source.dims)])
 
     readable = [name for name in known if name != target] or known
-    operands = [f"{r.choice(readable[-2:])}[{place()}]", r.choice((f"{r.choice(readable)}[{place()}]", number(inner, 1)))]
-    value = r.choice(_VALUES).format(*operands)
-    here = ", ".join(["ti", "tj"][:len(source.dims)])
+    operands = [f"{r.choice(readable[-2:])}[{place()}]", r.choice((f"{r.choice(readable)}[{place()}]", number(inner, 1), "ti"))]
+    value = r.choice(_VALUES[:5] if behind else _VALUES).format(*operands)
+    value += r.choice((" + ti", " - 2.0 * ti")) if behind else ""
+    here = ", ".join([f"ti{' - 1' if behind else ''}", "tj"][:len(source.dims)])
     body = [f"{target}[{here}] {r.choice(('=', '=', '=', '=', '+='))} {value}"]
     if r.random() < 0.2:
         body = [f"if {operands[0]} > {number(inner, 1)}:", *indented(body)]

@@ -9,8 +9,8 @@ from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import continues, linear, places
 from pyflat.analysis.varying import LoopNest, may_fault_outside, varying_in
 from pyflat.ir.faults import can_fault
-from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import FAULT, Block, Const, End, Exit, If, Item, Loop, Op, Param, Value, walk
+from pyflat.ir.loops import all_ops, last_end
+from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Param, Value, walk
 from pyflat.ir.types import INT, MEMORY
 from pyflat.passes.outline import Outlined
 from pyflat.targets.numpy.kernels.bodies import Body, body_of
@@ -242,9 +242,7 @@ class Nests(Operations):
         for item in body:
             if isinstance(item, Block):
                 self._known_ops(item)
-        last = body[-1]
-        assert isinstance(last, Block) and last.end is not None
-        return last.end.values
+        return last_end(body).values
 
     def _call_body(self, plan: Outlined, body: Sequence[Item]) -> Sequence[Value]:
         """The innermost body as a call of its flat function."""
@@ -277,7 +275,7 @@ class Nests(Operations):
         self.put(f"{results}{name}({shape}, ({joined(operands)}), ({joined(outs)}))")
         for _, store in left:
             self.op(store, "None")
-        return _end_of(body).values
+        return last_end(body).values
 
     def _elements(self, op: Op) -> str:
         """What an access is to, in all lanes."""
@@ -342,10 +340,3 @@ class Nests(Operations):
     def _last_text(self, value: Value) -> str:
         self.settle(value)
         return self.operand(value) if value in self.names else "None"
-
-
-
-def _end_of(items: Sequence[Item]) -> End:
-    last = items[-1]
-    assert isinstance(last, Block) and last.end is not None
-    return last.end
