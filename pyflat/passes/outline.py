@@ -410,7 +410,10 @@ def _operands(body: Sequence[Item]) -> Iterator[Value]:
 
 
 def _unread(body: Sequence[Item], around: Loop, tested: Container[Op] | None) -> set[Value]:
-    """Operations that only say where elements are that are inside, and the next counter."""
+    """Operations that only say where elements are that are inside, and the next counter. One that nothing takes may
+    overflow, of which NumPy warns."""
+    taken = {arg for op in all_ops(list(body)) for arg in op.args}
+    taken.update(value for end in _ends(body, around) for value in end.values)
     passed = set(_passed_on_inside(body, around))
     passed.update(value for item in walk(list(body)) for value in (
         [item.cond] if isinstance(item, If) else item.inits if isinstance(item, Loop) else []))
@@ -419,7 +422,7 @@ def _unread(body: Sequence[Item], around: Loop, tested: Container[Op] | None) ->
     for op in reversed(list(all_ops(list(body)))):
         place = op.opcode in ("add", "sub", "mul") and op.kind is INT or op.opcode == "index" and (
             tested is None or op in tested)
-        if place and op not in read:
+        if place and op in taken and op not in read:
             unread.add(op)
         elif op.opcode not in ("load", "store"):
             read.update(op.args)

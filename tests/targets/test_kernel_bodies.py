@@ -366,6 +366,22 @@ def test_warnings_are_the_originals(function, target, math):
     assert told[0] and set(told[0]) == set(told[1])
 
 
+def unread_sum(a, out):
+    for i in range(len(a)):
+        1 + a[i]
+        out[i] = root(out[i])
+
+
+def test_a_sum_of_ints_that_nothing_takes_warns(target):
+    told = []
+    for each in (unread_sum, pyflat.twin(unread_sum, target=target)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            each(np.array([1, 2**63 - 1, 3]), np.ones(3))
+        told.append([str(warning.message) for warning in caught])
+    assert told[0] == told[1] == ["overflow encountered in scalar add"]
+
+
 def test_two_threads_share_a_twin():
     twin = pyflat.twin(called, target="numba")
     wanted = np.zeros(3_001)
