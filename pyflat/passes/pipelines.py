@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pyflat.analysis.temporaries import Virtualize
 from pyflat.errors import InternalError
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Function, Value
@@ -72,7 +73,7 @@ FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 """What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
 
 
-def kernel(made: Kernel, tangled: Collection[str] = ()) -> Pipeline:
+def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize = Virtualize()) -> Pipeline:
     """A kernel over arrays, which stays structured; in those that are `tangled` an element may have several places."""
     params = {param: at for at, param in enumerate(made.function.params)}
     lengths = tuple(params[length] for length in made.lengths())

@@ -1,0 +1,64 @@
+"""What becomes of the arrays that a kernel makes inside: settings, and the decision for each.
+
+    virtual   not there: its elements are computed where they are read
+    buffer    some rows of it are kept at a time
+    stored    all of it is in memory
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["virtual", "buffer", "stored"]
+Complexity = Literal["constant", "simple", "complex"]
+
+REASONS = {
+    "inconsistent-indices": (4, "it is written at indices of several forms"),
+    "shared-counter": (5, "two of its indices, or none, have the counter of one loop"),
+    "several-counters": (51, "one of its indices is a sum of several counters"),
+    "untraced-loop": (6, "it is written in a loop that does not count, or in one that may be left early"),
+    "escaping-index": (7, "an index at which it is written is computed in the loop"),
+    "escaping-value": (9, "what its elements are made of is not there where they are read"),
+    "no-setter": (12, "no element of it is written"),
+    "index-mismatch": (13, "elements are read that the loop may not have written"),
+    "routine": (140, "a routine of NumPy's reads or writes it as a whole"),
+    "visits": (200, "its elements are read too often to be computed there"),
+    "returned": (201, "it is returned"),
+    "changed": (203, "what its elements are made of is changed before they are read"),
+    "recurrent": (204, "the loop that writes it reads it"),
+    "raises": (205, "what makes its elements may raise"),
+    "asked": (206, "it was asked for (memory=)"),
+}
+"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Virtualize:
+    """Which arrays that are made inside become virtual.
+
+    max_visits                   the most reads of an element that may be computed where it is read; None: by cost
+    inline_scalar_constexprs     arrays of one constant are virtual however often they are read
+    inline_simple_computations   so are those whose elements are an element of another array, an index, or constants
+    inline_complex_computations  others may be: False, never; None, by cost
+    enable_device_only           arrays that are not virtual may keep a part of their rows
+    memory                       what was asked for: pairs of an array's name and its mode
+    """
+
+    max_visits: int | None = None
+    inline_scalar_constexprs: bool = True
+    inline_simple_computations: bool = True
+    inline_complex_computations: bool | None = None
+    enable_device_only: bool = True
+    memory: tuple[tuple[str, Mode], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What became of an array, by a name in REASONS (empty: it is virtual); how many elements are read for one that is
+    written, and what they are made of."""
+
+    mode: Mode
+    reason: str
+    reads: int
+    complexity: Complexity
