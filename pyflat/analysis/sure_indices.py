@@ -11,8 +11,9 @@ out otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pyflat.ir.affine import Affine, affine, symbol
 from pyflat.ir.loops import recognise_counted
@@ -28,18 +29,21 @@ MOST_STEPS, MOST_TRIES = 5, 300
 class SureIndices:
     """`always`: inside in each iteration of the loops around; `here`: these, and others that are where they stand;
     `from_start`: not negative where they stand; `guarded`: these, because of a test; `at_most`: sums that tests say
-    they are no larger than, where they stand."""
+    they are no larger than, where they stand; `proved`: operations where all that was asked of holds."""
 
     always: set[Op] = field(default_factory=set)
     here: set[Op] = field(default_factory=set)
     from_start: set[Op] = field(default_factory=set)
     guarded: set[Op] = field(default_factory=set)
     at_most: dict[Op, list[Affine]] = field(default_factory=dict)
+    proved: set[Op] = field(default_factory=set)
 
 
-def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value]) -> SureIndices:
-    """Indices that are surely inside, with these lengths, and ints that stay `small` (`small_ints`)."""
-    search = _Search(fn, set(lengths), small)
+def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value],
+                 asked: Mapping[Op, Sequence[Affine]] = MappingProxyType({})) -> SureIndices:
+    """Indices that are surely inside, with these lengths, and ints that stay `small` (`small_ints`). `asked`: sums that
+    may not be negative where operations stand."""
+    search = _Search(fn, set(lengths), small, asked)
     while search.doubted is None or search.doubted:
         search.doubted = set()
         search.found = SureIndices()
@@ -49,8 +53,9 @@ def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value
 
 
 class _Search:
-    def __init__(self, fn: Function, lengths: set[Value], small: Collection[Value]):
-        self.lengths, self.small = lengths, small
+    def __init__(self, fn: Function, lengths: set[Value], small: Collection[Value],
+                 asked: Mapping[Op, Sequence[Affine]]):
+        self.lengths, self.small, self.asked = lengths, small, asked
         self.tests: list[Affine] = []
         self.counts: list[Affine] = []
         """What is not negative where the walk is: behind tests, and in loops that count."""
@@ -80,6 +85,8 @@ class _Search:
                     for op in item.ops:
                         if op.opcode == "index":
                             self._index(op)
+                        if op in self.asked and all(map(self._holds, self.asked[op])):
+                            self.found.proved.add(op)
                     if item.end is not None:
                         self._pass(item.end.values, self.takes.get(item.end.label, []) if isinstance(item.end, Exit)
                                    else takes)

@@ -29,6 +29,9 @@ REASONS = {
     "recurrent": (204, "the loop that writes it reads it"),
     "raises": (205, "what makes its elements may raise"),
     "asked": (206, "it was asked for (memory=)"),
+    "unread": (207, "an element that is not read may warn"),
+    "shared-loop": (208, "the loop that writes it does something else that may warn"),
+    "complex": (209, "its elements are computed (inline_complex_computations=False)"),
 }
 """Why an array is stored: number and text. Below 200 the numbers are those of OCANNL."""
 
@@ -51,6 +54,9 @@ class Virtualize:
     inline_complex_computations: bool | None = None
     enable_device_only: bool = True
     memory: tuple[tuple[str, Mode], ...] = ()
+
+
+NO_SETTING = Virtualize()
 
 
 @dataclass(frozen=True, slots=True)

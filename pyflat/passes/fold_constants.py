@@ -352,13 +352,14 @@ class _Structured(_Folder):
         return self.intervals.decide(cond.opcode, cond.args)
 
     def here(self, value: Value) -> Value:
-        """What a select gives here."""
+        """What a select gives here; a condition that is known, as the test of a loop is in its body, is a literal."""
         while isinstance(value, Op) and value.opcode == "select" and not same(*value.args[1:]):
             outcome = self.truth(value.args[0])
             if outcome is None:
                 break
             value = value.args[1 if outcome else 2]
-        return value
+        known = self.taken.get(value) if value.kind is BOOL else None
+        return value if known is None else TRUE if known else FALSE
 
     # --- operations
     def visit(self, op: Op) -> None:

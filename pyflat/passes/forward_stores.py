@@ -21,21 +21,18 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import TypeGuard
 
-import numpy as np
-
+from pyflat.analysis.producers import is_left, is_of_numpy
 from pyflat.ir.affine import affine, places
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops, uses
-from pyflat.ir.nodes import TRUE, Block, Const, Function, Item, Op, Value, walk
+from pyflat.ir.nodes import TRUE, Block, Function, Item, Op, Value, walk
 from pyflat.ir.opaque_calls import has_effect
-from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.ir.types import FLOAT
 from pyflat.ir.uses import rebuilt, with_args
 from pyflat.passes.record import Pass
 
 MOST_STORES = 64
 """That a load looks at."""
-_OF_NUMPY = frozenset({"add", "sub", "mul", "divide", "neg", "abs"})
-"""What gives a NumPy scalar where an operand is one."""
 
 
 def forward_stores(fn: Function, *, tangled: Collection[str] = ()) -> Function:
@@ -67,7 +64,7 @@ def _forwarded(items: list[Item], tangled: Collection[str]) -> tuple[list[Item],
         number = _stored(new, tangled) if op.opcode == "load" else None
         if number is not None:
             found = True
-            if op.kind is not FLOAT or _is_of_numpy(number):
+            if op.kind is not FLOAT or is_of_numpy(number):
                 mapped[op] = number
                 return None
             new = Op("select", (TRUE, number, number), FLOAT, name=op.name, origin=op.origin)
@@ -86,7 +83,7 @@ def _stored(load: Op, tangled: Collection[str]) -> Value | None:
             return None
         if _are_same(load, memory):
             number = memory.args[-1]
-            return number if number.kind is load.kind and _is_left(number, load.attr("dtype")) else None
+            return number if number.kind is load.kind and is_left(number, load.attr("dtype")) else None
         if array in tangled or not _are_apart(load, memory):
             return None
         memory = memory.args[0]
@@ -117,39 +114,6 @@ def _literal(place: Value) -> int:
     form = affine(place)
     assert form is not None
     return form[1]
-
-
-def _is_left(number: Value, dtype: str) -> bool:
-    """An element of this dtype is the number that has been put there."""
-    if isinstance(number, Const):
-        if number.value is None:
-            return False
-        if number.kind is INT:
-            limits = np.iinfo(dtype)
-            return dtype == "u8" or bool(limits.min <= number.value <= limits.max)
-        return number.kind is BOOL or dtype == "f8" or _is_float32(float(number.value))
-    if dtype in ("f8", "i8", "u8", "b1"):
-        return True
-    if not isinstance(number, Op):
-        return False
-    if number.opcode == "select":
-        return all(_is_left(arm, dtype) for arm in number.args[1:])
-    return number.opcode in ("rounded", "fitted", "load") and number.attr("dtype") == dtype
-
-
-def _is_float32(number: float) -> bool:
-    with np.errstate(all="ignore"):
-        return number != number or float(np.float32(number)) == number
-
-
-def _is_of_numpy(number: Value, depth: int = 8) -> bool:
-    """A float that is NumPy's wherever it is computed."""
-    if not isinstance(number, Op) or not depth:
-        return False
-    if number.opcode == "select" and number.args[0] is TRUE:
-        return True
-    return number.opcode == "load" or number.opcode in _OF_NUMPY and any(
-        _is_of_numpy(arg, depth - 1) for arg in number.args)
 
 
 def _overwritten(items: list[Item]) -> set[Op]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyflat.analysis.temporaries import Virtualize
+from pyflat.analysis.temporaries import NO_SETTING, Virtualize
 from pyflat.errors import InternalError
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Function, Value
@@ -28,6 +28,7 @@ from pyflat.passes import (
     forward_stores,
     fuse_loops,
     gather_suspects,
+    inline_arrays,
     limit_trips,
     lower_exits,
     prune_carried,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from pyflat.analysis.kernels import Kernel
     from pyflat.passes.fold_calls import Evaluate
 
-NO_SETTING = Virtualize()
 LEAST_ROUNDS = 64
 """So many sweeps are always allowed, and one more for each operation: some rewrites go one level at a time."""
 
@@ -74,15 +74,20 @@ FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 """What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
 
 
-def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize = NO_SETTING) -> Pipeline:
-    """A kernel over arrays, which stays structured; in those that are `tangled` an element may have several places."""
+def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize = NO_SETTING,
+           budget: int = 0) -> Pipeline:
+    """A kernel over arrays, which stays structured; in those that are `tangled` an element may have several places.
+    `budget` is what an element of an array that is made inside may cost in further places (`inline_arrays`)."""
     params = {param: at for at, param in enumerate(made.function.params)}
     lengths = tuple(params[length] for length in made.lengths())
     folding = fold_constants.PASS.bind(share=True, lengths=lengths)
     memories = {name: a.memory for name, a in made.arguments.items() if isinstance(a, ArrayArgument)}
     fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled)
+    inlining = inline_arrays.PASS.bind(lengths=lengths, tangled=tangled, virtualize=virtualize, budget=budget,
+                                       decided=made.decided)
     forwarding, pruning = forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
-    return folding, forwarding, pruning, fusing, folding, forwarding, pruning
+    settling = folding, forwarding, pruning
+    return *settling, fusing, *settling, inlining, *settling
 
 
 VALUES: Pipeline = (gather_suspects.VALUES,)
