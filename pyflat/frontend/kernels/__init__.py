@@ -15,6 +15,7 @@ from pyflat.analysis.kernels import Argument, Kernel
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
+from pyflat.frontend.kernels.array_names import name_arrays, rename_models
 from pyflat.frontend.kernels.results import add_flags
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, unsigned, width_rules
@@ -26,6 +27,7 @@ from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
+from pyflat.ir.kernel_results import renamed
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read
 from pyflat.ir.nodes import Function, Param, Yield
@@ -85,8 +87,9 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
     add_flags(ir, s.widths, flags)
     s.guards.code(function)
     stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
-    return SourceKernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), s.widths.models,
-                        captured.tree, captured, s.guards)
+    names = name_arrays(ir, arguments, s.widths.array_names)
+    return SourceKernel(ir, dict(arguments), renamed(result, names), tuple(n for n in arguments if n in stored),
+                        rename_models(s.widths.models, names), captured.tree, captured, s.guards)
 
 
 def _bind(s: PythonEvaluator, function: types.FunctionType, arguments: Mapping[str, Argument], params: list[Param]
