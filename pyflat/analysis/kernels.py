@@ -10,7 +10,7 @@ from typing import Any
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.sure_indices import SureIndices, sure_indices
-from pyflat.analysis.temporaries import Decision
+from pyflat.analysis.temporaries import Decision, Virtualize
 from pyflat.ir.faults import can_fault
 from pyflat.ir.kernel_results import Model, Result
 from pyflat.ir.loops import all_ops
@@ -32,6 +32,7 @@ class Kernel:
     models     arrays made of others (`np.zeros_like`, `a + b`) -> those
     tree       the source, as LibCST has it
     fast       functions that may stand for others in the bodies of parallel loops (`math="fast"`), by their operations
+    virtualize which arrays that are made inside become virtual, as the options say
     decided    what became of the arrays that are made inside, by their names in the IR
     """
 
@@ -42,6 +43,7 @@ class Kernel:
     models: dict[str, tuple[Model, ...]]
     tree: Any
     fast: Mapping[str, str] = field(default_factory=dict, init=False)
+    virtualize: Virtualize = field(default_factory=Virtualize, init=False)
     decided: dict[str, Decision] = field(default_factory=dict, init=False)
 
     def surroundings(self) -> Surroundings:

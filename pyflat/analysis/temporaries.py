@@ -25,12 +25,17 @@ REASONS = {
     "routine": (140, "a routine of NumPy's reads or writes it as a whole"),
     "visits": (200, "its elements are read too often to be computed there"),
     "returned": (201, "it is returned"),
+    "unwritten": (202, "an element that is not written may be read"),
     "changed": (203, "what its elements are made of is changed before they are read"),
     "recurrent": (204, "the loop that writes it reads it"),
     "raises": (205, "what makes its elements may raise"),
-    "asked": (206, "it was asked for (memory=)"),
+    "asked": (206, "it was asked for (memory=, enable_device_only=)"),
+    "not-together": (207, "the loops that use it do not run as one"),
+    "inconsistent-rows": (208, "its rows are not those of the loops, several loops write it, or one several rows"),
+    "used-elsewhere": (209, "something beside the loops that run as one uses it, or they run several times"),
 }
-"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL."""
+"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL; from 207 on they are reasons why
+it keeps all its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +67,9 @@ class Decision:
     reason: str
     reads: int
     complexity: Complexity
+
+
+def reason_text(reason: str) -> str:
+    """Number, name and text of a reason."""
+    number, text = REASONS[reason]
+    return f"{number} {reason}: {text}"

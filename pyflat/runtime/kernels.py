@@ -284,7 +284,8 @@ class Kernels:
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
-        key = (options.target, options.math, tuple(described.items()), layouts, ways.key())
+        key = (options.target, options.math, options.max_tracing_dim, options.virtualize, tuple(described.items()),
+               layouts, ways.key())
         found = self._versions.get(key) if options.cache else None
         if found is not None and found.kernel.guards.stale() is None:
             return found
@@ -317,9 +318,10 @@ class Kernels:
         from pyflat.passes import pipelines
 
         target = _having_kernels(options.target)
-        kernel = specialise_kernel(self.callee.function, described)
+        kernel = specialise_kernel(self.callee.function, described, options.max_tracing_dim)
+        kernel.virtualize = options.virtualize
         tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
-        kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel, tangled))
+        kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel, tangled, kernel.virtualize))
         if options.math == "fast" and target.machine_code:  # NumPy's own functions warn, and stay
             kernel.fast = {name: other for name, other in target.fast_functions().items() if not name.startswith("np_")}
         version = self._ready(kernel, options.target, target.kernel(kernel, arrays))

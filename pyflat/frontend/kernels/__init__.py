@@ -35,7 +35,7 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
 
 UNROLLED = 16
-"""Iterations up to which a loop of a kernel with a known range is written out."""
+"""The default of the option `max_tracing_dim`."""
 MAX_OPS = 100_000
 @dataclass(eq=False)
 class SourceKernel(Kernel):
@@ -53,17 +53,18 @@ class SourceKernel(Kernel):
         return frozenset(read & self.models.keys())
 
 
-def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> SourceKernel:
+def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument], max_tracing_dim: int = UNROLLED
+                      ) -> SourceKernel:
     """The structured IR of a kernel. Raises FlattenError."""
     try:
-        return _specialised(function, arguments)
+        return _specialised(function, arguments, max_tracing_dim)
     except AdoptError as found:
         raise refuse("flatten/effect", "the kernel writes to a captured object", found.span,
                      help="make it an argument, or return the value") from None
 
 
-def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]) -> SourceKernel:
-    s = PythonEvaluator(loops="auto", max_unroll=UNROLLED, max_ops=MAX_OPS, long=UNROLLED, reuse=False)
+def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument], most: int) -> SourceKernel:
+    s = PythonEvaluator(loops="auto", max_unroll=most, max_ops=MAX_OPS, long=most, reuse=False)
     s.widths = Widths(kernel=True)
     params: list[Param] = []
     with room_to_recurse(function), closing(s):

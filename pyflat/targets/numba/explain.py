@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.liveness import used_outside
+from pyflat.analysis.temporaries import reason_text
 from pyflat.ir.kernel_results import names
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Function, Loop, Op, walk
@@ -15,7 +16,6 @@ from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
 from pyflat.targets.numba.kernels.emit import KernelCode, LabelTarget, Tested
-from pyflat.targets.numba.kernels.fusion import REASONS
 from pyflat.targets.numba.kernels.outlined import is_in_place
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.target import Costs, Lanes
@@ -105,7 +105,7 @@ class RegisterCosts(Costs):
         code = _Recording(kernel, layouts, returned)
         code.text()
         loops = code.how
-        memory = {name: f"{REASONS[why][0]} {why}: {REASONS[why][1]}" for name, why in code.whole.items()}
+        memory = {name: reason_text(why) for name, why in code.whole.items()}
         for fusion in code.fusions.values():
             for part in fusion.parts:
                 behind = f", {part.behind} behind the first" if part.behind else ""
