@@ -35,6 +35,7 @@ from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime import option_effects
 from pyflat.runtime.arguments import SCALARS
+from pyflat.runtime.asked_modes import require_modes
 from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.kernel_rivals import Rival, elements
@@ -324,7 +325,11 @@ class Kernels:
         kernel.function = pipelines.run(kernel.function, pipelines.kernel(kernel, tangled, kernel.virtualize))
         if options.math == "fast" and target.machine_code:  # NumPy's own functions warn, and stay
             kernel.fast = {name: other for name, other in target.fast_functions().items() if not name.startswith("np_")}
-        version = self._ready(kernel, options.target, target.kernel(kernel, arrays))
+        compiled = target.kernel(kernel, arrays)
+        if options.memory:
+            rows = target.costs().decided(kernel, getattr(compiled, "layouts", {}))[1]
+            require_modes(self.callee.function, kernel, rows)
+        version = self._ready(kernel, options.target, compiled)
         keep_own()
         return version
 

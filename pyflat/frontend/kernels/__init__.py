@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pyflat.analysis.kernels import Argument, Kernel
+from pyflat.analysis.made_arrays import made_arrays
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
@@ -89,8 +90,11 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
     s.guards.code(function)
     stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
     names = name_arrays(ir, arguments, s.widths.array_names)
-    return SourceKernel(ir, dict(arguments), renamed(result, names), tuple(n for n in arguments if n in stored),
-                        rename_models(s.widths.models, names), captured.tree, captured, s.guards)
+    kernel = SourceKernel(ir, dict(arguments), renamed(result, names), tuple(n for n in arguments if n in stored),
+                          rename_models(s.widths.models, names), captured.tree, captured, s.guards)
+    returned = {names.get(array, array): span for array, span in kernel_results.returned_at(out)}
+    kernel.local = made_arrays(kernel, returned)
+    return kernel
 
 
 def _bind(s: PythonEvaluator, function: types.FunctionType, arguments: Mapping[str, Argument], params: list[Param]

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.liveness import used_outside
-from pyflat.analysis.temporaries import reason_text
 from pyflat.ir.kernel_results import names
 from pyflat.ir.loops import all_ops, has_loop
 from pyflat.ir.nodes import Block, Function, Loop, Op, walk
@@ -100,15 +99,15 @@ class RegisterCosts(Costs):
         return kernel.indices.here
 
     @staticmethod
-    def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
+    def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, int | str]]:
         returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
         code = _Recording(kernel, layouts, returned)
         code.text()
         loops = code.how
-        memory = {name: reason_text(why) for name, why in code.whole.items()}
+        memory: dict[str, int | str] = dict(code.whole)
         for fusion in code.fusions.values():
             for part in fusion.parts:
                 behind = f", {part.behind} behind the first" if part.behind else ""
                 loops[part.loop] = f"together with the loop beside it, row by row{behind}"
-            memory |= {name: f"row buffer of {rows}" for name, rows in fusion.rings.items()}
+            memory.update(fusion.rings)
         return loops, memory
