@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 
 from pyflat.analysis.dependence import SearchLimitError, Surroundings, meeting
 from pyflat.analysis.varying import LoopNest, labels_of, varying_in
+from pyflat.ir.affine import affine, places
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import Counted, all_ops, definitions, recognise_counted
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
+from pyflat.ir.nodes import FAULT, Block, Exit, If, Item, Label, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.types import INT, MEMORY
-
-Form = tuple[dict[Value, int], int]
-"""Coefficients of values, and a number."""
 
 
 def nest_of(loop: Loop, around: Surroundings) -> LoopNest | None:
@@ -233,7 +231,7 @@ def _at_a_distance(a: Op, b: Op, counted: Counted, varying: set[Value]) -> bool:
     may do so, since an index comes from memory."""
     distances: set[int] = set()
     for x, y in zip(places(a), places(b), strict=True):
-        first, second = linear(x), linear(y)
+        first, second = affine(x), affine(y)
         if first is None or second is None:
             return False
         if any(isinstance(v, Op) and v.opcode in ("load", "to_int") and v in varying for v in [*first[0], *second[0]]):
@@ -326,7 +324,7 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value], longer: 
         return False
     equal: set[Value] = set()
     for x, y in zip(places(a), places(b), strict=True):
-        first, second = linear(x), linear(y)
+        first, second = affine(x), affine(y)
         if first is None or second is None:
             continue
         own, other = ({v: c for v, c in form[0].items() if v in counters} for form in (first, second))
@@ -338,7 +336,7 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value], longer: 
             if not rests[0] and (first[1] < 0) == (second[1] < 0):
                 return True
             length = x.args[1] if isinstance(x, Op) and x.opcode == "index" else None
-            if length is None or not set((linear(length) or ({length: 1}, 0))[0]).isdisjoint(inside):
+            if length is None or not set((affine(length) or ({length: 1}, 0))[0]).isdisjoint(inside):
                 continue
             longer[length] = max(abs(gap), longer.get(length, 0))
             return True
@@ -349,44 +347,6 @@ def _never_meet(a: Op, b: Op, counters: set[Param], inside: set[Value], longer: 
             if gap == 0:
                 equal.add(counter)
     return equal == counters
-
-
-def places(op: Op) -> Sequence[Value]:
-    return op.args[1:-1] if op.opcode == "store" else op.args[1:]
-
-
-def linear(value: Value) -> Form | None:
-    """A position as a sum of values with factors; an index that is inside is what it was made of."""
-    if isinstance(value, Const):
-        return {}, int(value.value or 0)
-    if value.kind is not INT:
-        return None
-    if isinstance(value, Op):
-        if value.opcode == "index" or value.opcode == "select" and value.args[1] is value.args[2]:
-            return linear(value.args[0] if value.opcode == "index" else value.args[1])
-        if value.opcode in ("add", "sub"):
-            return _sum(linear(value.args[0]), linear(value.args[1]), 1 if value.opcode == "add" else -1)
-        if value.opcode == "mul":
-            for factor, other in (value.args, value.args[::-1]):
-                if isinstance(factor, Const) and factor.value:
-                    return _sum(({}, 0), linear(other), int(factor.value))
-    return {value: 1}, 0
-
-
-def _sum(a: Form | None, b: Form | None, factor: int) -> Form | None:
-    return None if a is None or b is None else sum_of(a, b, factor)
-
-
-def sum_of(a: Form, b: Form, factor: int) -> Form:
-    """a + factor * b"""
-    total = dict(a[0])
-    for value, count in b[0].items():
-        total[value] = total.get(value, 0) + factor * count
-    return {v: c for v, c in total.items() if c}, a[1] + factor * b[1]
-
-
-def subtracted(a: Form | None, b: Form | None) -> Form | None:
-    return _sum(a, b, -1)
 
 
 def continues(items: Sequence[Item], again: Label) -> bool:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import is_alone_parallel, places
+from pyflat.analysis.parallel_loops import is_alone_parallel
+from pyflat.ir.affine import places
 from pyflat.ir.build import Builder, const
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted, replace_uses, uses

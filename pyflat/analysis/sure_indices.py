@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pyflat.analysis.parallel_loops import Form, sum_of
+from pyflat.ir.affine import Affine, affine, symbol
 from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, walk
 from pyflat.ir.ops import OPPOSITE
@@ -34,7 +34,7 @@ class SureIndices:
     here: set[Op] = field(default_factory=set)
     from_start: set[Op] = field(default_factory=set)
     guarded: set[Op] = field(default_factory=set)
-    at_most: dict[Op, list[Form]] = field(default_factory=dict)
+    at_most: dict[Op, list[Affine]] = field(default_factory=dict)
 
 
 def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value]) -> SureIndices:
@@ -51,8 +51,8 @@ def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value
 class _Search:
     def __init__(self, fn: Function, lengths: set[Value], small: Collection[Value]):
         self.lengths, self.small = lengths, small
-        self.tests: list[Form] = []
-        self.counts: list[Form] = []
+        self.tests: list[Affine] = []
+        self.counts: list[Affine] = []
         """What is not negative where the walk is: behind tests, and in loops that count."""
         nodes = [item for item in walk(fn.body) if not isinstance(item, Block)]
         self.carried = {value for node in nodes for value in [*node.results, *(
@@ -67,7 +67,7 @@ class _Search:
                       for k, value in enumerate(node.results) if value.kind is BOOL}
         self.doubted: set[Value] | None = None
         self.found = SureIndices()
-        self.forms: dict[Value, Form] = {}
+        self.forms: dict[Value, Affine] = {}
         self.tries = 0
 
     # --- the walk
@@ -108,9 +108,9 @@ class _Search:
             self.items(loop.body, loop.params)
             return
         sign = 1 if counted.step > 0 else -1
-        self.counts.append(_times(sum_of(self._form(counted.iv), self._form(counted.lower), -1), sign))
+        self.counts.append(self._form(counted.iv).minus(self._form(counted.lower)).times(sign))
         self.items(loop.body[:2], loop.params)
-        self.counts.append(_less(_times(sum_of(self._form(counted.upper), self._form(counted.iv), -1), sign), 1))
+        self.counts.append(self._form(counted.upper).minus(self._form(counted.iv)).times(sign).shifted(-1))
         self.items(loop.body[2:], loop.params)
         del self.counts[known:]
 
@@ -121,8 +121,8 @@ class _Search:
 
     def _index(self, op: Op) -> None:
         position, size = map(self._form, op.args)
-        rest = _less(sum_of(size, position, -1), 1)
-        self.found.at_most[op] = [sum_of(test, position, 1) for test in self.tests if _is_less(position, test)]
+        rest = size.minus(position).shifted(-1)
+        self.found.at_most[op] = [test.plus(position) for test in self.tests if _is_less(position, test)]
         if not self._holds(position):
             return
         self.found.from_start.add(op)
@@ -135,7 +135,7 @@ class _Search:
                 self.found.always.add(op)
 
     # --- what is known
-    def _behind(self, condition: Value, holds: bool) -> Iterator[Form]:
+    def _behind(self, condition: Value, holds: bool) -> Iterator[Affine]:
         """What is not negative where a condition has this truth."""
         if condition in self.joins:
             yield from self._behind_join(*self.joins[condition], holds)
@@ -151,18 +151,18 @@ class _Search:
             first, second = map(self._form, condition.args)
             match opcode if holds else OPPOSITE[opcode]:
                 case "lt":
-                    yield _less(sum_of(second, first, -1), 1)
+                    yield second.minus(first).shifted(-1)
                 case "le":
-                    yield sum_of(second, first, -1)
+                    yield second.minus(first)
                 case "gt":
-                    yield _less(sum_of(first, second, -1), 1)
+                    yield first.minus(second).shifted(-1)
                 case "ge":
-                    yield sum_of(first, second, -1)
+                    yield first.minus(second)
                 case "eq":
-                    yield sum_of(first, second, -1)
-                    yield sum_of(second, first, -1)
+                    yield first.minus(second)
+                    yield second.minus(first)
 
-    def _behind_join(self, node: If, number: int, holds: bool) -> Iterator[Form]:
+    def _behind_join(self, node: If, number: int, holds: bool) -> Iterator[Affine]:
         """A truth that one arm cannot have comes from the other."""
         for arm, other, took in ((node.then, node.orelse, True), (node.orelse, node.then, False)):
             value, never = (_yielded(items, number) for items in (arm, other))
@@ -171,33 +171,19 @@ class _Search:
                 yield from self._behind(node.cond, took)
                 yield from self._behind(value, holds)
 
-    def _form(self, value: Value) -> Form:
+    def _form(self, value: Value) -> Affine:
         """A number as a sum, which is exact: no part of it leaves 64 bits."""
         if value not in self.forms:
-            self.forms[value] = self._summed(value)
+            self.forms[value] = affine(value, self.small) or symbol(value)
         return self.forms[value]
 
-    def _summed(self, value: Value) -> Form:
-        if isinstance(value, Const) and value.value is not None:
-            return {}, int(value.value)
-        if isinstance(value, Op) and value in self.small:
-            if value.opcode in ("add", "sub"):
-                return sum_of(self._form(value.args[0]), self._form(value.args[1]), 1 if value.opcode == "add" else -1)
-            if value.opcode == "mul":
-                for factor, other in (value.args, value.args[::-1]):
-                    if isinstance(factor, Const) and factor.value is not None:
-                        return _times(self._form(other), int(factor.value))
-        if isinstance(value, Op) and value.opcode == "select" and value.args[1] is value.args[2]:
-            return self._form(value.args[1])
-        return {value: 1}, 0
-
     # --- proofs
-    def _holds(self, form: Form, *, in_all: bool = False) -> bool:
+    def _holds(self, form: Affine, *, in_all: bool = False) -> bool:
         """Whether a sum is not negative here, or in all iterations."""
         self.tries = MOST_TRIES
         return self._proved(form, self.counts if in_all else [*self.counts, *self.tests], MOST_STEPS)
 
-    def _proved(self, form: Form, facts: list[Form], steps: int) -> bool:
+    def _proved(self, form: Affine, facts: list[Affine], steps: int) -> bool:
         """Whether a sum is not negative. A part that may be is left over from one of the facts, and a choice is one or
         the other."""
         parts, number = form
@@ -210,17 +196,16 @@ class _Search:
         for value in open_[:1] or parts:
             for fact in [*facts, *self._of_quotient(value)]:
                 times, rest = divmod(parts[value], fact[0][value]) if value in fact[0] else (0, 0)
-                if not rest and times > 0 and self._proved(sum_of(form, fact, -times), facts, steps - 1):
+                if not rest and times > 0 and self._proved(form.plus(fact, -times), facts, steps - 1):
                     return True
         for value in open_[:1]:
             if isinstance(value, Op) and value.opcode == "select":
-                rest_of = {v: c for v, c in parts.items() if v is not value}, number
-                return all(self._proved(sum_of(rest_of, self._form(arm), parts[value]),
+                return all(self._proved(form.substituted({value: self._form(arm)}),
                                         [*facts, *self._behind(value.args[0], holds)], steps - 1)
                            for arm, holds in zip(value.args[1:], (True, False), strict=True))
         return False
 
-    def _is_positive(self, value: Value, facts: list[Form], steps: int) -> bool:
+    def _is_positive(self, value: Value, facts: list[Affine], steps: int) -> bool:
         if value in self.lengths or value in self.carried:
             return True
         if not isinstance(value, Op):
@@ -234,18 +219,18 @@ class _Search:
                 return bool(steps) and self._proved(self._form(value.args[0]), facts, steps - 1)
         return value.opcode == "mod" and _divisor(value) > 0
 
-    def _of_quotient(self, value: Value) -> list[Form]:
+    def _of_quotient(self, value: Value) -> list[Affine]:
         """The remainder of a quotient of a literal, and what is left to the next one: neither is negative."""
         by = _divisor(value)
         if not by or not isinstance(value, Op):
             return []
         if value.opcode == "mod":
-            return [({value: -1}, by - 1)]
-        remainder = sum_of(self._form(value.args[0]), ({value: 1}, 0), -by)
-        return [remainder, _less(_times(remainder, -1), 1 - by)]
+            return [Affine({value: -1}, by - 1)]
+        remainder = self._form(value.args[0]).plus(symbol(value), -by)
+        return [remainder, remainder.times(-1).shifted(by - 1)]
 
 
-def _is_less(position: Form, test: Form) -> bool:
+def _is_less(position: Affine, test: Affine) -> bool:
     """Whether a test takes all of a position from something."""
     return bool(position[0]) and all(test[0].get(value) == -count for value, count in position[0].items())
 
@@ -262,11 +247,3 @@ def _yielded(items: list[Item], number: int) -> Value | None:
     last = items[-1]
     return last.end.values[number] if isinstance(last, Block) and last.end is not None and not isinstance(
         last.end, Exit) else None
-
-
-def _less(form: Form, number: int) -> Form:
-    return form[0], form[1] - number
-
-
-def _times(form: Form, factor: int) -> Form:
-    return sum_of(({}, 0), form, factor)

@@ -23,7 +23,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from pyflat.analysis.parallel_loops import linear, places
+from pyflat.ir.affine import affine, places
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops, uses
 from pyflat.ir.nodes import TRUE, Block, Const, Function, Item, Op, Value, walk
@@ -99,7 +99,7 @@ def _is_store(memory: Value) -> TypeGuard[Op]:
 
 def _are_same(a: Op, b: Op) -> bool:
     """Two accesses of one array have one element."""
-    return all(x is y or linear(x) == linear(y) is not None for x, y in zip(places(a), places(b), strict=True))
+    return all(x is y or affine(x) == affine(y) is not None for x, y in zip(places(a), places(b), strict=True))
 
 
 def _are_apart(a: Op, b: Op) -> bool:
@@ -109,12 +109,12 @@ def _are_apart(a: Op, b: Op) -> bool:
 
 
 def _is_literal(place: Value) -> bool:
-    form = linear(place)
+    form = affine(place)
     return form is not None and not form[0]
 
 
 def _literal(place: Value) -> int:
-    form = linear(place)
+    form = affine(place)
     assert form is not None
     return form[1]
 

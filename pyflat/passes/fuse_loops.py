@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from pyflat.analysis.parallel_loops import carries_memory_only, linear, places
+from pyflat.analysis.parallel_loops import carries_memory_only
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.sure_indices import sure_indices
+from pyflat.ir.affine import affine, places
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import Counted, all_ops, definitions, end_of, recognise_counted, replace_uses, uses
@@ -74,7 +75,7 @@ class _Fuser:
         one, two = recognise_counted(first), recognise_counted(second)
         if one is None or two is None or not _is_plain(first, one) or not _is_plain(second, two):
             return False
-        ranges = [(each.step, linear(each.lower), linear(each.upper)) for each in (one, two)]
+        ranges = [(each.step, affine(each.lower), affine(each.upper)) for each in (one, two)]
         movable = all(op.opcode not in ("load", "store", "routine", "call", "ufunc") for op in between.ops)
         if ranges[0] != ranges[1] or None in ranges[0] or not movable or not {*first.results}.isdisjoint(
                 uses([between])):
@@ -120,13 +121,13 @@ class _Fuser:
     def _with_counter(self, place: Value, counted: Counted, inside: Collection[Value]) -> object:
         """A sum with the counter, and what is the same in all iterations, that is not negative in any; None for
         others: -1 and the last index are one element."""
-        form = linear(place)
+        form = affine(place)
         if form is None or counted.iv not in form[0]:
             return None
         rest = dict(form[0])
         factor, up = rest.pop(counted.iv), counted.step > 0
         first = (factor > 0) == up
-        least = linear(counted.lower if first else counted.upper)
+        least = affine(counted.lower if first else counted.upper)
         if least is None or any(value in inside for value in rest):
             return None
         lowest = Counter(rest)

@@ -16,9 +16,9 @@ import math
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from pyflat.analysis.parallel_loops import linear, places
 from pyflat.analysis.varying import varying_in
 from pyflat.errors import FlattenError
+from pyflat.ir.affine import affine, places
 from pyflat.ir.build import const
 from pyflat.ir.edit.copying import Copier
 from pyflat.ir.loops import all_ops, definitions, last_end, recognise_counted, uses
@@ -195,7 +195,7 @@ class _Memories:
 
 def element_of(access: Op) -> Element:
     """The element that an access is to."""
-    forms = [linear(place) for place in places(access)]
+    forms = [affine(place) for place in places(access)]
     return access.attr("array"), tuple(
         place if form is None else (frozenset(form[0].items()), form[1])
         for place, form in zip(places(access), forms, strict=True))

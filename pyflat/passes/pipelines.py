@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pyflat.analysis.kernels import Kernel
     from pyflat.passes.fold_calls import Evaluate
 
+NO_SETTING = Virtualize()
 LEAST_ROUNDS = 64
 """So many sweeps are always allowed, and one more for each operation: some rewrites go one level at a time."""
 
@@ -73,7 +74,7 @@ FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 """What lanes of float32 are by definition: interpreted one by one, with the loops that engines have."""
 
 
-def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize = Virtualize()) -> Pipeline:
+def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize = NO_SETTING) -> Pipeline:
     """A kernel over arrays, which stays structured; in those that are `tangled` an element may have several places."""
     params = {param: at for at, param in enumerate(made.function.params)}
     lengths = tuple(params[length] for length in made.lengths())

@@ -16,8 +16,8 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import Form
 from pyflat.analysis.sure_indices import SureIndices
+from pyflat.ir.affine import Affine
 from pyflat.ir.loops import Counted, definitions, recognise_counted
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Const, Loop, Op, Param, Value, walk
@@ -203,7 +203,7 @@ class Boxes:
         below = reduce(b.or_, tests)
         return below if box is None or guarded else b.and_(b.icmp_signed(">=", box.low, i64(0)), below)
 
-    def _sum(self, form: Form) -> Any:
+    def _sum(self, form: Affine) -> Any:
         """A sum of few numbers that do not change in the nest."""
         parts = [(self.of(value), count) for value, count in form[0].items() if self.invariant(value) is not None]
         if len(parts) < len(form[0]) or len(parts) > 2 or abs(form[1]) > MODEST or any(

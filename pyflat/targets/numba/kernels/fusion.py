@@ -19,7 +19,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import carries_memory_only, leaves, linear, places
+from pyflat.analysis.parallel_loops import carries_memory_only, leaves
+from pyflat.ir.affine import affine, places
 from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, Item, Loop, Op, Value, child_lists, walk
@@ -200,7 +201,7 @@ def _gap(a: Op, earlier: FusedLoop, b: Op, later: FusedLoop) -> int | None:
 def _row(op: Op, part: FusedLoop) -> Row | None:
     """The first index without the counter of the loop: what does not change in the loop, and a number."""
     position = places(op)
-    form = linear(position[0]) if position else None
+    form = affine(position[0]) if position else None
     if form is None or form[0].get(part.counted.iv) != 1:
         return None
     rest = {value: factor for value, factor in form[0].items() if value is not part.counted.iv}

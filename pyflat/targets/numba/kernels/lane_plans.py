@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
+from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel
 from pyflat.analysis.varying import varying_in
+from pyflat.ir.affine import affine, places
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
 from pyflat.ir.ops import VECTOR
@@ -141,7 +142,7 @@ def is_function(op: Op) -> bool:
 def is_consecutive(op: Op, iv: Param, varying: Collection[Value], *, gaps: bool) -> bool:
     """The lanes of an access are elements one after the other. `gaps`: those of a row are not."""
     *rows, last = places(op)
-    form = linear(last)
+    form = affine(last)
     if gaps or form is None or any(v in varying for v in rows):
         return False
     return form[0].get(iv) == 1 and not any(v in varying for v in form[0] if v is not iv)

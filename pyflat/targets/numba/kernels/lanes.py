@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from pyflat.analysis.parallel_loops import linear, places
+from pyflat.ir.affine import affine, places
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import can_fault, fault_condition
 from pyflat.ir.loops import all_ops, has_loop
@@ -284,7 +284,7 @@ class LoopGang:
     def _address(self, op: Op) -> Any:
         """Where the element of the first lane is."""
         *rows, last = places(op)
-        form = linear(last)
+        form = affine(last)
         assert form is not None
         number: Any = i64(form[1])
         for value, factor in form[0].items():

@@ -13,9 +13,9 @@ import numpy as np
 from llvmlite import ir
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import places
 from pyflat.errors import InternalError
 from pyflat.functions import libm
+from pyflat.ir.affine import places
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops

@@ -20,8 +20,9 @@ from typing import Any
 from llvmlite import ir
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, linear, places
+from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel
 from pyflat.functions import ways
+from pyflat.ir.affine import affine, places
 from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import FAULT, Block, Exit, Item, Loop, Op, Param, Value, child_lists, walk
@@ -141,8 +142,8 @@ class _BodyWriter:
     def _is_in_place(self, access: Op) -> bool:
         """Its elements lie one after the other, as lanes do."""
         place, (*rows, last) = self.code.places.of[access.attr("array")], places(access)
-        forms = [linear(each) for each in rows]
-        form = linear(last)
+        forms = [affine(each) for each in rows]
+        form = affine(last)
         return place.dtype in _LANES and place.layout in (CONTIGUOUS, ROWS) and not place.ring and (
             form is not None and form[0].get(self.iv) == 1) and all(
             each is not None and self.iv not in each[0] for each in forms)

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import places
 from pyflat.analysis.varying import LoopNest
 from pyflat.functions import ways
 from pyflat.functions.array_lanes import PATIENCE, Line, Wraps, blocks
+from pyflat.ir.affine import places
 from pyflat.ir.formats import F8, dtypes
 from pyflat.ir.loops import all_ops, definitions, has_loop
 from pyflat.ir.nodes import Const, Function, If, Item, Op, Param, Region, Value, walk

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from pyflat.analysis.parallel_loops import Form, continues, linear, places, subtracted
+from pyflat.analysis.parallel_loops import continues
 from pyflat.analysis.varying import LoopNest
+from pyflat.ir.affine import Affine, affine, places
 from pyflat.ir.loops import all_ops, definitions
 from pyflat.ir.nodes import Block, Op, Value
 
@@ -71,12 +72,12 @@ def _add(boxes: Slices, nest: LoopNest, op: Op, varying: set[Value], nonnegative
         if not _is_index(place):  # of a whole-array expression: it is inside
             axes.append(found)
             continue
-        extent = linear(place.args[1])
+        extent = affine(place.args[1])
         if extent is None or inside & set(extent[0]):
             return
-        lower, upper = linear(nest.counted[axis].lower), linear(nest.counted[axis].upper)
-        first = (lower[0], lower[1] + shift) if lower is not None else None
-        gap = subtracted(extent, (upper[0], upper[1] + shift)) if upper is not None else None
+        lower, upper = affine(nest.counted[axis].lower), affine(nest.counted[axis].upper)
+        first = lower.shifted(shift) if lower is not None else None
+        gap = extent.minus(upper).shifted(-shift) if upper is not None else None
         if not is_nonnegative(first, nonnegative):
             if place not in certain or first is not None and not first[0]:
                 return
@@ -98,7 +99,7 @@ def _add(boxes: Slices, nest: LoopNest, op: Op, varying: set[Value], nonnegative
 
 
 def _axis(nest: LoopNest, place: Value) -> Axis | None:
-    form = linear(place)
+    form = affine(place)
     if form is None or len(form[0]) != 1:
         return None
     ((counter, factor),) = form[0].items()
@@ -112,7 +113,7 @@ def _is_index(place: Value) -> TypeGuard[Op]:
     return isinstance(place, Op) and place.opcode == "index"
 
 
-def is_nonnegative(form: Form | None, nonnegative: set[Value]) -> bool:
+def is_nonnegative(form: Affine | None, nonnegative: set[Value]) -> bool:
     """A sum that is certainly zero or more."""
     return form is not None and form[1] >= 0 and all(
         count > 0 and value in nonnegative for value, count in form[0].items())

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import linear, nest_of
+from pyflat.analysis.parallel_loops import nest_of
 from pyflat.analysis.varying import exits_vary, leaves_elsewhere, next_values, varying_in
+from pyflat.ir.affine import affine
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value
 from pyflat.ir.types import MEMORY
@@ -164,7 +165,7 @@ class LoopWriter(Nests):
         counted = recognise_counted(loop)
         if counted is not None:  # below its bound, or above it
             self.modest.add(counted.iv)
-            if counted.step > 0 and is_nonnegative(linear(counted.lower), self.nonnegative):
+            if counted.step > 0 and is_nonnegative(affine(counted.lower), self.nonnegative):
                 self.nonnegative.add(counted.iv)
         if counted is not None and _is_for(loop, counted):
             self._for_loop(loop, counted, mask)

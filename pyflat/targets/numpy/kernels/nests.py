@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import continues, linear, places
+from pyflat.analysis.parallel_loops import continues
 from pyflat.analysis.varying import LoopNest, may_fault_outside, varying_in
+from pyflat.ir.affine import affine, places
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops, last_end
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Param, Value, walk
@@ -97,7 +98,7 @@ class Nests(Operations):
             for arg in value.args:
                 self._ready(arg)
             self.op(value, "None")
-        form = linear(value)
+        form = affine(value)
         for each in form[0] if form is not None else ():
             if each is not value:
                 self._ready(each)
@@ -134,7 +135,7 @@ class Nests(Operations):
         tests = nest.longer or self.boxes.above or self.boxes.unsure or self.boxes.below
         return not tests and all(op in self.boxes.slices for op in accesses) and all(
             each.step == 1 and is_nonnegative(
-                linear(each.lower), self.nonnegative) and is_nonnegative(linear(each.upper), self.nonnegative)
+                affine(each.lower), self.nonnegative) and is_nonnegative(affine(each.upper), self.nonnegative)
             for each in nest.counted) and all(isinstance(item, Block) for item in nest.body)
 
     def _skip(self, nest: LoopNest) -> None:

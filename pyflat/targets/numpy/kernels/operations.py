@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import Form, linear, places
+from pyflat.ir.affine import Affine, affine, places
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops
@@ -288,25 +288,20 @@ class Operations(Writer):
             return f"{start}:{stop}"
         counted = self.nest.counted[number]
         start = self.sum_text(counted.lower, shift)
-        upper = linear(counted.upper)
-        ends = extent is not None and upper is not None and (upper[0], upper[1] + shift) == linear(extent)
+        upper = affine(counted.upper)
+        ends = extent is not None and upper is not None and upper.shifted(shift) == affine(extent)
         return f"{'' if start == '0' else start}:{'' if ends else self.sum_text(counted.upper, shift)}"
 
     def sum_text(self, value: Value, shift: int) -> str:
         """`rows - 1` and the like: a value and a number, as one sum."""
-        form = linear(value)
+        form = affine(value)
         assert form is not None
-        return self.form_text((form[0], form[1] + shift))
+        return self.form_text(form.shifted(shift))
 
-    def form_text(self, form: Form) -> str:
-        text = ""
-        for value, factor in form[0].items():
+    def form_text(self, form: Affine) -> str:
+        for value in form.terms:
             self.settle(value)
-            name = self.operand(value) if abs(factor) == 1 else f"{abs(factor)} * {self.operand(value)}"
-            text += f" {'-' if factor < 0 else '+'} {name}" if text else f"-{name}" if factor < 0 else name
-        if not text:
-            return str(form[1])
-        return f"{text} {'-' if form[1] < 0 else '+'} {abs(form[1])}" if form[1] else text
+        return form.text(self.operand)
 
     def _store(self, op: Op, mask: Mask) -> None:
         array = self.array(op.attr("array"))

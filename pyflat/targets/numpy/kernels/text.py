@@ -18,8 +18,8 @@ import re
 from collections.abc import Sequence
 from keyword import iskeyword
 
-from pyflat.analysis.parallel_loops import linear
 from pyflat.errors import InternalError
+from pyflat.ir.affine import affine
 from pyflat.ir.kernel_results import names as returned_names
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import FAULT, Block, Const, Exit, If, Item, Loop, Op, Region, Value, Yield, walk
@@ -196,9 +196,9 @@ class KernelText(LoopWriter):
         if not faults or not empty:
             return False
         if cond.opcode == "ne":
-            return linear(cond.args[0]) == linear(cond.args[1]) is not None
+            return affine(cond.args[0]) == affine(cond.args[1]) is not None
         bound = cond.args[1]
-        return isinstance(bound, Const) and bound.value == 0 and is_nonnegative(linear(cond.args[0]), self.nonnegative)
+        return isinstance(bound, Const) and bound.value == 0 and is_nonnegative(affine(cond.args[0]), self.nonnegative)
 
     def _masked_if(self, node: If, mask: Mask) -> Mask:
         names = self.variables(node.results)

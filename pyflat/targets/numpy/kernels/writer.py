@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import linear
 from pyflat.analysis.varying import LoopNest
+from pyflat.ir.affine import affine
 from pyflat.ir.loops import Counted
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value, Yield, walk
@@ -129,7 +129,7 @@ class Writer:
 
     def _is_simple_sum(self, value: Value) -> bool:
         """A length of an argument, or a counter of the nest, plus a number: as short as any name."""
-        form = linear(value) if isinstance(value, Op) and value.opcode in ("add", "sub") else None
+        form = affine(value) if isinstance(value, Op) and value.opcode in ("add", "sub") else None
         return form is not None and value in self.modest and len(form[0]) == 1 and all(
             factor == 1 and (each in self.counters or each in self.nonnegative and each in self.kernel.function.params)
             for each, factor in form[0].items()) and self.levels[value] > 0
