@@ -87,6 +87,8 @@ class Caller:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one. `part` says where its lanes are
         in a larger call."""
+        if options is not self._allowed and not self.kernels.roles(options):
+            self._require(options)
         with noting() as noted:
             try:
                 return self._in_steps(args, kwargs, options, twin, out, part)
@@ -163,9 +165,9 @@ class Caller:
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
-        self._require(options)
         if self.kernels.compile(args, kwargs, options):
             return
+        self._require(options)
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if texts := texts_in(self.parameters, args, kwargs, options.static):

@@ -17,13 +17,15 @@ import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyflat.analysis.temporaries import Virtualize
 from pyflat.errors import FlattenError, Note, refuse
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.frontend.roles import WORDS
@@ -117,6 +119,8 @@ class Version:
         return not all(map(recognise_counted, loops)) and any(may_warn(op.opcode, op.kind) for op in all_ops(items))
 
 
+_shaping = attrgetter("math", "max_tracing_dim", *(each.name for each in fields(Virtualize)))
+"""The options that kernels depend on, beside the target."""
 Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
 """What learns from a call that met nothing: its version, its arguments, the seconds that it took, and whether warnings
 count."""
@@ -285,8 +289,7 @@ class Kernels:
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
-        key = (options.target, options.math, options.max_tracing_dim, options.virtualize, tuple(described.items()),
-               layouts, ways.key())
+        key = options.target, _shaping(options), tuple(described.items()), layouts, ways.key()
         found = self._versions.get(key) if options.cache else None
         if found is not None and found.kernel.guards.stale() is None:
             return found

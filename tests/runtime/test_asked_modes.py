@@ -88,3 +88,28 @@ def test_versions_are_kept_apart():
             twin(A, np.zeros_like(A))
             twin(A, np.zeros_like(A))
             assert next(a.kept for a in twin.explain(kinds="f8[:,:],f8[:,:]").arrays if a.name == "t").startswith(kept)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_a_kernel_over_a_container_has_its_settings(target):
+    pd = pytest.importorskip("pandas")
+    twin = pyflat.twin(summed, memory={"t": "stored"}, max_tracing_dim=1, target=target)
+    twin.compile("f8[:]")
+    assert twin(pd.Series(A[0])) == summed(A[0])
+
+
+def summed(a):
+    t = np.cumsum(a)
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += t[i] * 0.5
+    return s
+
+
+def test_lanes_keep_no_arrays():
+    pd = pytest.importorskip("pandas")
+    twin = pyflat.twin(lambda x: x + 1.0, memory={"t": "stored"})
+    for given in (A[0], pd.Series(A[0]), A[0].tolist()):
+        with pytest.raises(pyflat.FlattenError, match="memory=.* does not go with") as error:
+            twin(given)
+        assert error.value.code == "flatten/option"
