@@ -53,7 +53,8 @@ class Options:
                 every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
     max_unroll  the most iterations that a nest of loops may unroll to
     max_tracing_dim  of kernels the most iterations that a nest of loops with known bounds may unroll to, and the most
-                     elements of an array of known shape that become numbers of their own
+                     elements of an array of known shape that become numbers of their own; a loop that is longer and
+                     cannot stay one is refused
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
