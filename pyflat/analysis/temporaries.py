@@ -33,12 +33,12 @@ REASONS = {
     "recurrent": (204, "the loop that writes it reads it"),
     "raises": (205, "what makes its elements may raise"),
     "asked": (206, "it was asked for (memory=, enable_device_only=)"),
-    "not-together": (207, "the loops that use it do not run as one"),
-    "inconsistent-rows": (208, "its rows are not those of the loops, several loops write it, or one several rows"),
-    "used-elsewhere": (209, "something beside the loops that run as one uses it, or they run several times"),
-    "target": (210, "the target keeps whole arrays"),
+    "not-together": (210, "the loops that use it do not run as one"),
+    "inconsistent-rows": (211, "its rows are not those of the loops, several loops write it, or one several rows"),
+    "used-elsewhere": (212, "something beside the loops that run as one uses it, or they run several times"),
+    "target": (213, "the target keeps whole arrays"),
 }
-"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL; from 207 on they are reasons why
+"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL; from 210 on they are reasons why
 it keeps all its rows."""
 
 

@@ -151,9 +151,9 @@ def _arrays(kernel: SourceKernel, layouts: dict[str, str], memory: dict[str, int
             yield row(name, "argument", argument.dtype, sizes, layout)
     there = {op.attr("array"): op for op in ops if op.kind is MEMORY and op.opcode in ("alloc", "routine")}
     for name, mode in kernel.modes(memory).items():
-        if name not in there and name not in kernel.decided:
-            continue
         made, op = kernel.local[name], there.get(name)
+        if op is None and "read" not in made.places and name not in kernel.decided:
+            continue
         sizes = list(made.lengths) if op is None else [shown_length(size, lengths) for size in extents_made(op)]
         found = row(name, "local", made.dtype, sizes, _LAYOUTS["C"], source_line(made.places.get("made")))
         yield dataclasses.replace(found, kept="; ".join(_kept(mode, kernel.decided.get(name), made.dtype, sizes)))

@@ -77,10 +77,9 @@ def either(a):
 
 NAMES = {
     one: ["t"], two_at_once: ["t", "u", "array 1"], bound_twice: ["t"], bound_anew: ["t", "t 2"],
-    named_by_helper: ["tmp 2"], named_as_argument: ["tmp", "a 2"], nameless: ["array 1", "array 2"],
+    named_by_helper: ["tmp", "tmp 2"], named_as_argument: ["tmp", "a 2"], nameless: ["array 1", "array 2"],
     expression: ["twice", "array 1"], either: ["t", "t 2"],
 }
-"""Of `named_by_helper` no one reads the first `tmp` from memory."""
 
 
 @pytest.mark.parametrize("kernel", NAMES, ids=lambda kernel: kernel.__name__)
