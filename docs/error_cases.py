@@ -422,6 +422,26 @@ def f(x):
 
 f.flat(xs)
 '''),
+    "flatten/memory-mode": Example(
+        '''
+@pyflat.flatten(memory={"t": "virtual"})
+def f(a):
+    t = np.empty(a.shape[0])
+    for i in range(a.shape[0]):
+        t[i] = a[i] + 1.0
+    return t
+
+f.flat(xs)
+''', '''
+@pyflat.flatten(memory={"t": "stored"})
+def f(a):
+    t = np.empty(a.shape[0])
+    for i in range(a.shape[0]):
+        t[i] = a[i] + 1.0
+    return t
+
+f.flat(xs)
+'''),
     "flatten/option": Example(
         '''
 @pyflat.flatten(max_trips=1000)

@@ -136,6 +136,9 @@ _code("flatten/target-dtype", "the target does not compute in float32 on purpose
 _code("flatten/target-unchecked", "the target cannot tell in which lanes Python raises",
       "a GPU computes in 32 bits: where Python divides by exactly zero, it may divide by almost zero",
       "add errors=\"unchecked\": lanes in which the original raises then mean nothing")
+_code("flatten/memory-mode", "an array that the kernel makes cannot be what memory= asks for",
+      "an array is virtual or keeps a few of its rows only where results, exceptions and warnings stay the same",
+      "leave it out of memory=; `explain()` says what each array is, and why")
 _code("flatten/option", "the option does not go with this form of twin, or with its target",
       "lanes, kernels over arrays and targets differ in what there is to set, and no option is ignored without a word",
       "leave the option out; docs/reference/options.md says what each does where")

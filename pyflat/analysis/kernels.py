@@ -10,13 +10,14 @@ from typing import Any
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.sure_indices import SureIndices, sure_indices
-from pyflat.analysis.temporaries import Decision
+from pyflat.analysis.temporaries import ArrayMode, Decision, MadeArray, Virtualize
 from pyflat.ir.faults import can_fault
 from pyflat.ir.kernel_results import Model, Result
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read, may_warn
 from pyflat.ir.nodes import FAULT, Block, Exit, Function, Op, Param, Value, walk
 from pyflat.ir.shape import Fixed, Leaf
+from pyflat.ir.types import MEMORY
 
 Argument = ArrayArgument | ScalarArgument | Leaf | Fixed
 
@@ -32,7 +33,9 @@ class Kernel:
     models     arrays made of others (`np.zeros_like`, `a + b`) -> those
     tree       the source, as LibCST has it
     fast       functions that may stand for others in the bodies of parallel loops (`math="fast"`), by their operations
-    decided    what became of the arrays that are made inside, by their names in the IR
+    virtualize which arrays that are made inside become virtual, as the options say
+    local      the arrays that it makes, by their names in the IR, as they are before any pass
+    decided    what became of those that the passes have looked at
     """
 
     function: Function
@@ -42,7 +45,25 @@ class Kernel:
     models: dict[str, tuple[Model, ...]]
     tree: Any
     fast: Mapping[str, str] = field(default_factory=dict, init=False)
+    virtualize: Virtualize = field(default_factory=Virtualize, init=False)
+    local: dict[str, MadeArray] = field(default_factory=dict, init=False)
     decided: dict[str, Decision] = field(default_factory=dict, init=False)
+
+    def modes(self, rows: Mapping[str, int | str]) -> dict[str, ArrayMode]:
+        """What becomes of the arrays that it makes; `rows`: how many rows a target keeps, or why it keeps all."""
+        there = {op.attr("array") for op in all_ops(self.function.body)
+                 if op.kind is MEMORY and op.opcode in ("alloc", "routine")}
+        found: dict[str, ArrayMode] = {}
+        for name, array in self.local.items():
+            decision, kept = self.decided.get(name), rows.get(name, "")
+            reason = array.surely_stored if decision is None else decision.reason
+            if name not in there:
+                found[name] = ArrayMode("virtual")
+            elif isinstance(kept, int):
+                found[name] = ArrayMode("buffer", kept, (reason,) if reason else ())
+            else:
+                found[name] = ArrayMode("stored", 0, tuple(dict.fromkeys(why for why in (reason, kept) if why)))
+        return found
 
     def surroundings(self) -> Surroundings:
         """Where its loops stand, for `analysis.parallel_loops`."""

@@ -7,8 +7,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from pyflat.errors import Span
 
 Mode = Literal["virtual", "buffer", "stored"]
 Complexity = Literal["constant", "simple", "complex"]
@@ -25,15 +28,21 @@ REASONS = {
     "routine": (140, "a routine of NumPy's reads or writes it as a whole"),
     "visits": (200, "its elements are read too often to be computed there"),
     "returned": (201, "it is returned"),
+    "unwritten": (202, "an element that is not written may be read"),
     "changed": (203, "what its elements are made of is changed before they are read"),
     "recurrent": (204, "the loop that writes it reads it"),
     "raises": (205, "what makes its elements may raise"),
-    "asked": (206, "it was asked for (memory=)"),
+    "asked": (206, "it was asked for (memory=, enable_device_only=)"),
     "unread": (207, "an element that is not read may warn"),
     "shared-loop": (208, "the loop that writes it does something else that may warn"),
     "complex": (209, "its elements are computed (inline_complex_computations=False)"),
+    "not-together": (210, "the loops that use it do not run as one"),
+    "inconsistent-rows": (211, "its rows are not those of the loops, several loops write it, or one several rows"),
+    "used-elsewhere": (212, "something beside the loops that run as one uses it, or they run several times"),
+    "target": (213, "the target keeps whole arrays"),
 }
-"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL."""
+"""Why an array is stored: number and text. Below 200 the numbers are those of OCANNL; from 210 on they are reasons why
+it keeps all its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +77,47 @@ class Decision:
     reason: str
     reads: int
     complexity: Complexity
+
+
+Use = Literal["made", "written", "read", "routine", "returned"]
+_SHOWN_BY: dict[str, tuple[Use, ...]] = {
+    "returned": ("returned",), "routine": ("routine",), "no-setter": ("made",), "target": ("made",),
+    "unwritten": ("made",), "visits": ("read",), "index-mismatch": ("read",), "escaping-value": ("read",),
+    "changed": ("read",), "recurrent": ("read",), "used-elsewhere": ("routine", "read"),
+}
+"""The uses of an array that show a reason, the best first; others are shown by what writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeArray:
+    """An array that a kernel makes: its dtype, its lengths in the user's names, and where the source has its uses, the
+    first one of each."""
+
+    dtype: str
+    lengths: tuple[str, ...]
+    places: Mapping[Use, Span]
+
+    @property
+    def surely_stored(self) -> str:
+        """A reason that holds whatever its elements are; empty where there is none."""
+        return next((use for use in ("returned", "routine") if use in self.places), "")
+
+    def place_of(self, reason: str) -> Span | None:
+        """Where the source has what a reason says."""
+        wanted: tuple[Use, ...] = (*_SHOWN_BY.get(reason, ("written",)), "made")
+        return next((self.places[use] for use in wanted if use in self.places), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayMode:
+    """What an array is on a target, how many rows a buffer has, and why it is not virtual or not fewer rows."""
+
+    mode: Mode
+    rows: int = 0
+    reasons: tuple[str, ...] = ()
+
+
+def reason_text(reason: str) -> str:
+    """Number, name and text of a reason."""
+    number, text = REASONS[reason]
+    return f"{number} {reason}: {text}"

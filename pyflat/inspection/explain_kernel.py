@@ -15,25 +15,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.analysis.dependence import Surroundings
+from pyflat.analysis.made_arrays import names_of_lengths, shown_length
 from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
+from pyflat.analysis.temporaries import ArrayMode, Decision, reason_text
 from pyflat.inspection.source_map import SourceLine, SourceLoop, SourceMap, source_line
 from pyflat.ir.loops import all_ops, has_loop, recognise_counted, uses
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
 from pyflat.ir.nodes import (
     FAULT,
     Block,
-    Const,
     Exit,
     Item,
     Label,
     Loop,
     Op,
     Region,
-    Value,
     child_lists,
     walk,
 )
-from pyflat.ir.ops import SIGNS
 from pyflat.ir.types import MEMORY
 from pyflat.targets import target as targets
 
@@ -52,8 +51,8 @@ class ExplainedArray:
     size    its bytes, as a product of lengths
     layout  how it lies in memory, as the code is made for it
     place   where a local one is made
-    kept    of a local one "row buffer of n": n rows at a time, or number, name and text of the reason why all rows are;
-            empty on targets that always keep all
+    kept    of a local one "virtual", "buffer of n rows" or "stored", with number, name and text of the reasons; how
+            often an element is read, and what it is made of; the bytes that are saved
     """
 
     name: str
@@ -134,18 +133,15 @@ def explain_kernel(version: Any, target: str, name: str, stats: Stats) -> Kernel
 
 
 # --- arrays
-def _arrays(kernel: SourceKernel, layouts: dict[str, str], memory: dict[str, str]) -> Iterator[ExplainedArray]:
+def _arrays(kernel: SourceKernel, layouts: dict[str, str], memory: dict[str, int | str]) -> Iterator[ExplainedArray]:
     ops = list(all_ops(kernel.function.body))
     used = {"load": {name for op in ops for name in arrays_read(op)},
             "store": {op.attr("array") for op in ops if op.opcode == "store"}}
-    lengths = _lengths(kernel)
+    lengths = names_of_lengths(kernel)
 
     def row(name: str, where: str, dtype: str, sizes: Sequence[str], layout: str,
             place: SourceLine | None = None) -> ExplainedArray:
-        shown = " * ".join([str(np.dtype(dtype).itemsize), *sizes])
-        size = f"{np.dtype(dtype).itemsize * int(np.prod(list(map(int, sizes)))):,}" if all(
-            each.isdigit() for each in sizes) else shown
-        return ExplainedArray(name, where, str(np.dtype(dtype)), len(sizes), size, name in used["load"],
+        return ExplainedArray(name, where, str(np.dtype(dtype)), len(sizes), _bytes(dtype, sizes), name in used["load"],
                               name in used["store"] or where == "local", layout, place)
 
     for name, argument in kernel.arguments.items():
@@ -153,40 +149,33 @@ def _arrays(kernel: SourceKernel, layouts: dict[str, str], memory: dict[str, str
             sizes = [f"{name}.shape[{axis}]" for axis in range(argument.rank)]
             layout = _LAYOUTS.get(layouts.get(name, ""), "any layout")
             yield row(name, "argument", argument.dtype, sizes, layout)
-    for op in ops:
-        if op.opcode == "alloc" or op.opcode == "routine" and op.kind is MEMORY:
-            sizes = [_shown(size, lengths) for size in extents_made(op)]
-            place = source_line(op.origin.span) if op.origin is not None else None
-            made = row(op.attr("array"), "local", op.attr("dtype"), sizes, _LAYOUTS["C"], place)
-            yield dataclasses.replace(made, kept=memory.get(op.attr("array"), ""))
+    there = {op.attr("array"): op for op in ops if op.kind is MEMORY and op.opcode in ("alloc", "routine")}
+    for name, mode in kernel.modes(memory).items():
+        made, op = kernel.local[name], there.get(name)
+        if op is None and "read" not in made.places and name not in kernel.decided:
+            continue
+        sizes = list(made.lengths) if op is None else [shown_length(size, lengths) for size in extents_made(op)]
+        found = row(name, "local", made.dtype, sizes, _LAYOUTS["C"], source_line(made.places.get("made")))
+        yield dataclasses.replace(found, kept="; ".join(_kept(mode, kernel.decided.get(name), made.dtype, sizes)))
 
 
-def _lengths(kernel: SourceKernel) -> dict[Value, str]:
-    """The parameters of the IR, as a person names them."""
-    params = iter(kernel.function.params)
-    found: dict[Value, str] = {}
-    memories: set[int] = set()
-    for name, argument in kernel.arguments.items():
-        if isinstance(argument, ArrayArgument):
-            if argument.memory not in memories:
-                memories.add(argument.memory)
-                next(params)
-            found.update((next(params), f"{name}.shape[{axis}]") for axis in range(argument.rank))
-        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
-            found[next(params)] = name
-    return found
+def _kept(mode: ArrayMode, decision: Decision | None, dtype: str, sizes: Sequence[str]) -> Iterator[str]:
+    """What becomes of an array, and why."""
+    yield f"buffer of {mode.rows} {'row' if mode.rows == 1 else 'rows'}" if mode.mode == "buffer" else mode.mode
+    yield from map(reason_text, mode.reasons)
+    if decision is not None:
+        yield f"an element is read {decision.reads} {'time' if decision.reads == 1 else 'times'}"
+        yield decision.complexity
+    if mode.mode == "virtual":
+        yield f"saves {_bytes(dtype, sizes)} bytes"
+    elif mode.mode == "buffer":
+        yield f"saves {_bytes(dtype, [f'({sizes[0]} - {mode.rows})', *sizes[1:]])} bytes"
 
 
-def _shown(value: Value, known: dict[Value, str]) -> str:
-    if isinstance(value, Const):
-        return str(value.value)
-    if value in known:
-        return known[value]
-    if isinstance(value, Op) and value.opcode in ("add", "sub", "mul"):
-        return f"({f' {SIGNS[value.opcode]} '.join(_shown(arg, known) for arg in value.args)})"
-    if isinstance(value, Op) and len(value.args) == 1:
-        return _shown(value.args[0], known)
-    return "?"
+def _bytes(dtype: str, sizes: Sequence[str]) -> str:
+    size = np.dtype(dtype).itemsize
+    return f"{size * int(np.prod(list(map(int, sizes)))):,}" if all(each.isdigit() for each in sizes) else \
+        " * ".join([str(size), *sizes])
 
 
 # --- loops

@@ -292,7 +292,7 @@ def _of_kernel(remarks: _Remarks, explained: KernelExplanation, items: list[Item
     for array in explained.arrays:
         remarks.add(array.place, "array", f"{array.name}: {_array(array)}, {array.size} bytes")
         if array.kept:
-            remarks.add(array.place, "array", _kept(array.kept))
+            remarks.add(array.place, "array", array.kept)
     for item in walk(items):
         end = item.end if isinstance(item, Block) else None
         if isinstance(end, Exit) and end.fault is not None and (span := end.fault.span) is not None:
@@ -309,12 +309,6 @@ def _origins(line: str) -> frozenset[Place]:
         op = test.cond if isinstance(test, If) else test
         found |= _places(op) if isinstance(op, Op) else set()
     return frozenset(found)
-
-
-def _kept(how: str) -> str:
-    """How much of a local array there is at a time, in words."""
-    rows = how.removeprefix("row buffer of ")
-    return f"a row buffer: {rows} rows at a time" if rows != how else f"all of it is kept: {how.split(': ', 1)[-1]}"
 
 
 def _array(array: ExplainedArray) -> str:

@@ -8,7 +8,7 @@ things is returned where paths differ.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -123,6 +123,18 @@ def names(result: Result) -> list[str]:
         case ArrayResult():
             return [result.array]
     return []
+
+
+def renamed(result: Result, names: Mapping[str, str]) -> Result:
+    """The result where some arrays have other names."""
+    match result:
+        case RecordResult(items=parts):
+            return replace(result, items=tuple(renamed(part, names) for part in parts))
+        case ChoiceResult(options=parts):
+            return ChoiceResult(tuple(renamed(part, names) for part in parts))
+        case ArrayResult():
+            return replace(result, array=names.get(result.array, result.array))
+    return result
 
 
 def made(result: Result, leaves: Iterator[Any], arrays: Mapping[str, Any]) -> Any:

@@ -87,7 +87,8 @@ class Caller:
         """The result of a call, in the arrays of `out` where there are some. `twin` is the one that is called, where
         these are its options: then it may learn a shorter way for calls like this one. `part` says where its lanes are
         in a larger call."""
-        self._require(options)
+        if options is not self._allowed and not self.kernels.roles(options):
+            self._require(options)
         with noting() as noted:
             try:
                 return self._in_steps(args, kwargs, options, twin, out, part)
@@ -106,6 +107,7 @@ class Caller:
             long = not options.cache or options.audit > 0.0
             learn = None if twin is None or long else partial(self.plans.learn_kernel, self, options, twin)
             return self.kernels(args, kwargs, options, out, learn)
+        self._require(options)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
             coded = word_call(self, self.words, texts, args, kwargs, options, out, part)
             if coded is not None:
@@ -163,9 +165,9 @@ class Caller:
 
     def compile(self, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, twin: Planned) -> None:
         """Flatten and compile what a call with such arguments takes, and learn its plan. Nothing runs."""
-        self._require(options)
         if self.kernels.compile(args, kwargs, options):
             return
+        self._require(options)
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if texts := texts_in(self.parameters, args, kwargs, options.static):

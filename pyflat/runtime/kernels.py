@@ -17,13 +17,15 @@ import types
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyflat.analysis.temporaries import Virtualize
 from pyflat.errors import FlattenError, Note, refuse
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.frontend.roles import WORDS
@@ -35,6 +37,7 @@ from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime import option_effects
 from pyflat.runtime.arguments import SCALARS
+from pyflat.runtime.asked_modes import require_modes
 from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.kernel_rivals import Rival, elements
@@ -119,6 +122,8 @@ class Version:
         return not all(map(recognise_counted, loops)) and any(may_warn(op.opcode, op.kind) for op in all_ops(items))
 
 
+_shaping = attrgetter("math", "max_tracing_dim", *(each.name for each in fields(Virtualize)))
+"""The options that kernels depend on, beside the target."""
 Learn = Callable[[Version, Mapping[str, Any], float, bool], None]
 """What learns from a call that met nothing: its version, its arguments, the seconds that it took, and whether warnings
 count."""
@@ -287,7 +292,7 @@ class Kernels:
     def _version(self, given: Mapping[str, Any], arrays: Mapping[str, Any], options: Options) -> Version:
         described = self._described(given, arrays, options.static)
         layouts = tuple((name, _lies(array)) for name, array in arrays.items())
-        key = (options.target, options.math, tuple(described.items()), layouts, ways.key())
+        key = options.target, _shaping(options), tuple(described.items()), layouts, ways.key()
         found = self._versions.get(key) if options.cache else None
         if found is not None and found.kernel.guards.stale() is None:
             return found
@@ -320,13 +325,18 @@ class Kernels:
         from pyflat.passes import pipelines
 
         target = _having_kernels(options.target)
-        kernel = specialise_kernel(self.callee.function, described)
+        kernel = specialise_kernel(self.callee.function, described, options.max_tracing_dim)
+        kernel.virtualize = options.virtualize
         tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
         kernel.function = pipelines.run(kernel.function, pipelines.kernel(
-            kernel, tangled, budget=RECOMPUTED if target.machine_code else 0))
+            kernel, tangled, kernel.virtualize, RECOMPUTED if target.machine_code else 0))
         if options.math == "fast" and target.machine_code:  # NumPy's own functions warn, and stay
             kernel.fast = {name: other for name, other in target.fast_functions().items() if not name.startswith("np_")}
-        version = self._ready(kernel, options.target, target.kernel(kernel, arrays))
+        compiled = target.kernel(kernel, arrays)
+        if options.memory:
+            rows = target.costs().decided(kernel, getattr(compiled, "layouts", {}))[1]
+            require_modes(self.callee.function, kernel, rows)
+        version = self._ready(kernel, options.target, compiled)
         keep_own()
         return version
 

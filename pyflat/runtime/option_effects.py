@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, Literal, NamedTuple
 from weakref import WeakSet
 
+from pyflat.analysis.temporaries import Virtualize
 from pyflat.errors import Span, refuse
 from pyflat.frontend.notices import PerformanceWarning, warn
 from pyflat.runtime.settings import Options, Settings
@@ -40,7 +41,7 @@ class Effect(NamedTuple):
 
 WORKS = Effect("works")
 _LOOPS = Effect("refused at the function",
-                "a kernel keeps its loops, but for those of at most 16 iterations with known bounds")
+                "a kernel keeps its loops, but for those of at most max_tracing_dim iterations with known bounds")
 _RESULTS = Effect("no effect", "a kernel returns what its original returns, and no labels")
 _WHOLE: dict[str, tuple[Effect, ...]] = {
     "core_dims": (Effect("refused at the function", "a kernel has core dimensions with signature= only"),),
@@ -63,7 +64,10 @@ _GUFUNC: dict[str, tuple[Effect, ...]] = {
     "audit": (Effect("refused at the function", "calls over outer dimensions are not audited: audit the kernel"),),
     "arrays": (Effect("no effect", "signature= says which operands have dimensions"),),
 }
+_NOTHING_MADE = Effect("refused at the function", "lanes keep no arrays in memory")
 _LANES: dict[str, tuple[Effect, ...]] = {
+    "max_tracing_dim": (Effect("refused at the function", "what lanes unroll is for max_unroll= to say"),),
+    **{each.name: (_NOTHING_MADE,) for each in fields(Virtualize)},
     "core_dims": (Effect("refused at the function", "there are core dimensions with signature= only"),),
 }
 
@@ -81,7 +85,9 @@ def effects(option: str, form: Form, target: Target) -> tuple[Effect, ...]:
     if option == "parallel" and not target.machine_code:
         return (Effect("warns at the function", f"a kernel on the target {target.name!r} runs on one core; its results "
                                                 "are the same", (True,)),)
-    return (_WHOLE if form == "kernel" else _GUFUNC).get(option) or _LANES.get(option, (WORKS,))
+    if option == "enable_device_only" and not target.machine_code:
+        return (Effect("no effect", f"a kernel on the target {target.name!r} keeps whole arrays"),)
+    return (_WHOLE if form == "kernel" else _GUFUNC).get(option, (WORKS,))
 
 
 def _no_kernels(target: Target) -> tuple[Effect, ...]:
@@ -125,7 +131,9 @@ def require(form: Form, function: FunctionType, options: Options, settings: Sett
     target, written = targets.of(options.target), dict(settings)
     for name, default in _DEFAULTS.items():
         value = getattr(options, name)
-        if value == default or name == "target" or form != "lanes" and target.kernels is None and name != "signature":
+        if value == default or name == "target":
+            continue
+        if form != "lanes" and target.kernels is None and name not in ("signature", "arrays"):
             continue
         for effect in effects(name, form, target):
             if effect.holds(value, default) and (effect.how == "refused" or name in written):

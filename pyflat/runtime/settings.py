@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast, get_args
 
+from pyflat.analysis.temporaries import Mode, Virtualize
 from pyflat.errors import refuse
 from pyflat.targets import target as targets
 
@@ -51,6 +52,9 @@ class Options:
                 masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
                 every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
     max_unroll  the most iterations that a nest of loops may unroll to
+    max_tracing_dim  of kernels the most iterations that a nest of loops with known bounds may unroll to, and the most
+                     elements of an array of known shape that become numbers of their own; a loop that is longer and
+                     cannot stay one is refused
     max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
     errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
                 or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
@@ -69,6 +73,14 @@ class Options:
     strict_fold a twin in which something is computed whose value is known, or is one of its operands, is refused
                 (`flatten/fold-residual`): for tests that a reduction happens. Float32 and loops that stay loops are
                 not looked into
+    max_visits  how often an element of an array that a kernel makes may be read for it to be computed where it is read,
+                so that the array is not there (it is *virtual*); None: by cost
+    inline_scalar_constexprs  arrays of one constant are virtual however often they are read
+    inline_simple_computations  so are those whose elements are an element of another array, an index, or of constants
+    inline_complex_computations  others may be virtual, at any cost (True), never (False), or by cost (None)
+    enable_device_only  arrays that are not virtual may keep only the rows that are still needed (numba)
+    memory      {"t": "stored"}: what becomes of an array that a kernel makes, by the name that `explain()` gives it:
+                "virtual", "buffer" (of rows) or "stored"; where that cannot be, the kernel is refused
     whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     results     of results that are no numbers: "labels": strings as an array of `<U`, other objects as one of objects;
                 "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for None
@@ -87,6 +99,7 @@ class Options:
     core_dims: tuple[tuple[str, tuple[str, ...]], ...] = ()
     loops: Literal["auto", "unroll", "masked"] = "auto"
     max_unroll: int = 4096
+    max_tracing_dim: int = 16
     max_trips: int | None = None
     errors: Literal["raise", "mask", "nan", "unchecked"] = "raise"
     math: Literal["exact", "fast"] = "exact"
@@ -95,11 +108,22 @@ class Options:
     parallel: bool | None = None
     cache: bool = True
     strict_fold: bool = False
+    max_visits: int | None = None
+    inline_scalar_constexprs: bool = True
+    inline_simple_computations: bool = True
+    inline_complex_computations: bool | None = None
+    enable_device_only: bool = True
+    memory: tuple[tuple[str, Mode], ...] = ()
     whitelist: frozenset[Call] | None = None
     results: Literal["labels", "string", "codes"] = "labels"
     none: Literal["raise", "masked", "object", "nan"] = "raise"
     audit: float = 0.0
     inject: bool = True
+
+    @property
+    def virtualize(self) -> Virtualize:
+        """Which arrays that a kernel makes become virtual."""
+        return Virtualize(**{each.name: getattr(self, each.name) for each in fields(Virtualize)})
 
     @property
     def form(self) -> Form:
@@ -149,6 +173,7 @@ class OptionArguments(TypedDict, total=False):
     core_dims: Mapping[str, str | Iterable[str]]
     loops: Literal["auto", "unroll", "masked"]
     max_unroll: int
+    max_tracing_dim: int
     max_trips: int | None
     errors: Literal["raise", "mask", "nan", "unchecked"]
     math: Literal["exact", "fast", "libm", "vector"]
@@ -157,6 +182,12 @@ class OptionArguments(TypedDict, total=False):
     parallel: bool | None
     cache: bool
     strict_fold: bool
+    max_visits: int | None
+    inline_scalar_constexprs: bool
+    inline_simple_computations: bool
+    inline_complex_computations: bool | None
+    enable_device_only: bool
+    memory: Mapping[str, Mode]
     whitelist: Iterable[str | Call] | None
     results: Literal["labels", "string", "codes"]
     none: Literal["raise", "masked", "object", "nan"]
@@ -178,7 +209,10 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 }
 _FORMER = {("math", "libm"): "exact", ("math", "vector"): "fast"}
 """Values that have other names now."""
-_FLAGS = ("fast_math", "parallel", "cache", "strict_fold", "inject")
+_FLAGS = ("fast_math", "parallel", "cache", "strict_fold", "inject", "inline_scalar_constexprs",
+          "inline_simple_computations", "inline_complex_computations", "enable_device_only")
+_OPTIONAL = ("max_trips", "parallel", "arrays", "signature", "max_visits", "inline_complex_computations")
+"""Options that may be None."""
 _PLANNED: dict[tuple[str, object], str] = {
     ("fast_math", True): 'write math="fast", or leave it out: the twin then computes exactly what Python computes',
 }
@@ -275,7 +309,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    if value is None and name in ("max_trips", "parallel", "arrays", "signature"):
+    if value is None and name in _OPTIONAL:
         return None
     if name == "signature":
         from pyflat.runtime.signatures import checked
@@ -283,6 +317,8 @@ def _value(name: str, value: Any) -> Any:
         return checked(value)
     if name == "core_dims":
         return _core_dims(value)
+    if name == "memory":
+        return _memory(value)
     if name == "target":
         return _target(value, f"target={value!r}")
     if isinstance(value, str) and (name, value) in _FORMER:
@@ -332,6 +368,18 @@ def _core_dims(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not all(isinstance(each, str) for name, dims in found for each in (name, *dims)):
         raise TypeError(wanted.format(value))
     return tuple(sorted(found))
+
+
+def _memory(value: Any) -> tuple[tuple[str, str], ...]:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    try:
+        found = [(name, mode) for name, mode in pairs]
+    except (TypeError, ValueError):
+        found = [(None, None)]
+    if not all(isinstance(name, str) for name, _ in found):
+        raise TypeError(f'memory={value!r}: expected modes by the names of arrays, {{"t": "stored"}}')
+    return tuple(sorted((name, _choice(get_args(Mode), mode, f"memory={{{name!r}: {mode!r}}}"))
+                        for name, mode in found))
 
 
 def _renamed(name: str, value: str) -> str:

@@ -100,10 +100,32 @@ def one_element(a):
     return np.sum(a) * 2.0
 
 
+def in_two_steps(a, out):
+    t = np.empty((a.shape[0], a.shape[0]))
+    for i in range(a.shape[0]):
+        for j in range(a.shape[0]):
+            t[i, j] = a[i] * math.exp(a[j])
+    for i in range(1, a.shape[0]):
+        s = 0.0
+        for j in range(a.shape[0]):
+            s += t[i - 1, j] * t[i, j]
+        out[i] = s
+
+
+def five_times(a, out):
+    for i in range(len(a)):
+        s = 0.0
+        for _ in range(5):
+            s += a[i]
+        out[i] = s
+
+
 SAMPLES = {
     "target": "numba", "static": ("n",), "arrays": ("x",), "signature": "(n)->()", "core_dims": {"a": "time"},
     "loops": "unroll", "max_unroll": 3, "max_trips": 5, "errors": "mask", "math": "fast", "dtype": "float32",
-    "fast_math": True, "parallel": True, "cache": False, "strict_fold": True, "whitelist": {"helper": None},
+    "fast_math": True, "parallel": True, "cache": False, "strict_fold": True,
+    "max_tracing_dim": 4, "max_visits": 3, "inline_scalar_constexprs": False, "inline_simple_computations": False,
+    "inline_complex_computations": True, "enable_device_only": False, "memory": {"t": "stored"}, "whitelist": {"helper": None},
     "results": "codes", "none": "masked", "audit": 1.0, "inject": False,
 }
 KEEPING = (Call("helper", arrays=note),)
@@ -260,6 +282,58 @@ def works_whitelist(form, target, compiled, patch):
     CALLED.clear()
     new(lanes, target=target, whitelist=KEEPING)(ARRAY)
     return CALLED == [3]
+
+
+def explained(form, target, function, **options):
+    """What a kernel becomes that writes into its second argument."""
+    twin = new(function, target=target, **options, **({"signature": "(n)->(n)"} if form == "gufunc" else {}))
+    twin(*((ARRAY,) if form == "gufunc" else (ARRAY, np.zeros_like(ARRAY))))
+    return twin.explain()
+
+
+def works_max_tracing_dim(form, target, compiled, patch):
+    counts = [len(explained(form, target, five_times, max_tracing_dim=most).loops) for most in (4, 5)]
+    return counts == [2, 1]
+
+
+def is_passed_on(option, form, target, patch):
+    """Whether the passes get what is set."""
+    function, given, argument = basic(form, target)
+    found = []
+    before = pipelines.kernel
+    patch.setattr(pipelines, "kernel", lambda made, tangled, to, **more: found.append(to) or before(made, tangled, to, **more))
+    new(function, **given)(argument)
+    new(function, **given, **{option: SAMPLES[option]})(argument)
+    return [getattr(to, option) for to in found] == [getattr(DEFAULTS, option), SAMPLES[option]]
+
+
+def works_max_visits(form, target, compiled, patch):
+    return is_passed_on("max_visits", form, target, patch)
+
+
+def works_inline_scalar_constexprs(form, target, compiled, patch):
+    return is_passed_on("inline_scalar_constexprs", form, target, patch)
+
+
+def works_inline_simple_computations(form, target, compiled, patch):
+    return is_passed_on("inline_simple_computations", form, target, patch)
+
+
+def works_inline_complex_computations(form, target, compiled, patch):
+    return is_passed_on("inline_complex_computations", form, target, patch)
+
+
+def kept(form, target, **options):
+    found = explained(form, target, in_two_steps, inline_complex_computations=False, **options)
+    return next(array.kept for array in found.arrays if array.name == "t")
+
+
+def works_enable_device_only(form, target, compiled, patch):
+    return "buffer of 2" in kept(form, target) and "206 asked" in kept(form, target, enable_device_only=False)
+
+
+def works_memory(form, target, compiled, patch):
+    return target == "numpy" or "206 asked" in kept(form, target, memory={"t": "stored"})
 
 
 def works_results(form, target, compiled, patch):

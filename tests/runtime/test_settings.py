@@ -14,8 +14,10 @@ pytestmark = pytest.mark.usefixtures("fresh_defaults")
 
 
 def test_the_names_are_the_same_everywhere():
-    assert NAMES == ("target", "static", "arrays", "signature", "core_dims", "loops", "max_unroll", "max_trips", "errors", "math", "dtype", "fast_math",
-                     "parallel", "cache", "strict_fold", "whitelist", "results", "none", "audit", "inject")
+    assert NAMES == ("target", "static", "arrays", "signature", "core_dims", "loops", "max_unroll", "max_tracing_dim",
+                     "max_trips", "errors", "math", "dtype", "fast_math", "parallel", "cache", "strict_fold", "max_visits",
+                     "inline_scalar_constexprs", "inline_simple_computations", "inline_complex_computations",
+                     "enable_device_only", "memory", "whitelist", "results", "none", "audit", "inject")
     made = pyflat.Options()
     assert (made.target, made.static, made.loops, made.max_unroll) == ("numpy", (), "auto", 4096)
     assert (made.errors, made.math, made.dtype, made.cache, made.inject) == ("raise", "exact", "float64", True, True)
@@ -40,6 +42,17 @@ def places(**given):
     ({"max_unroll": 0}, ValueError, "at least 1"),
     ({"max_unroll": True}, TypeError, "expected an int"),
     ({"max_unroll": 1e3}, TypeError, "expected an int"),
+    ({"max_tracing_dim": 0}, ValueError, "max_tracing_dim=0: expected an int of at least 1"),
+    ({"max_tracing_dim": None}, TypeError, "max_tracing_dim=None: expected an int"),
+    ({"max_visits": 0}, ValueError, "max_visits=0: expected an int of at least 1"),
+    ({"max_visits": "once"}, TypeError, "max_visits='once': expected an int"),
+    ({"inline_simple_computations": None}, TypeError, "inline_simple_computations=None: expected True or False"),
+    ({"inline_complex_computations": 1}, TypeError, "inline_complex_computations=1: expected True or False"),
+    ({"enable_device_only": 0}, TypeError, "enable_device_only=0: expected True or False"),
+    ({"memory": "t"}, TypeError, "memory='t': expected modes by the names of arrays"),
+    ({"memory": {1: "stored"}}, TypeError, "expected modes by the names of arrays"),
+    ({"memory": {"t": 1}}, TypeError, "memory={'t': 1}: expected a string, one of 'virtual', 'buffer', 'stored'"),
+    ({"memory": {"t": "stord"}}, ValueError, r"memory={'t': 'stord'} \(did you mean 'stored'\?\): expected one of"),
     ({"parallel": 1}, TypeError, "parallel=1: expected True or False"),
     ({"static": 3}, TypeError, "expected a name or several names"),
     ({"static": ("a", 3)}, TypeError, "expected names, not int"),
@@ -62,10 +75,17 @@ def test_what_is_not_built_yet_is_refused(given):
 
 
 def test_defaults_written_out_are_accepted():
-    given = {"target": "numpy", "static": (), "arrays": None, "signature": None, "core_dims": (), "loops": "auto", "max_unroll": 4096, "max_trips": None, "errors": "raise",
+    given = {"target": "numpy", "static": (), "arrays": None, "signature": None, "core_dims": (), "loops": "auto", "max_unroll": 4096, "max_tracing_dim": 16, "max_trips": None, "errors": "raise",
              "math": "exact", "dtype": "float64", "fast_math": False, "parallel": None, "cache": True,
-             "whitelist": None, "audit": 0.0, "inject": True}
+             "max_visits": None, "inline_scalar_constexprs": True, "inline_simple_computations": True,
+             "inline_complex_computations": None, "enable_device_only": True, "memory": {}, "whitelist": None, "audit": 0.0, "inject": True}
     assert pyflat.twin(f.inverse, **given).options == pyflat.Options()
+
+
+def test_modes_of_arrays_are_sorted_pairs():
+    twin = pyflat.twin(f.inverse, memory={"u": "stored", "t": "virtual"})
+    assert twin.options.memory == (("t", "virtual"), ("u", "stored"))
+    assert pyflat.twin(f.inverse, memory=twin.options.memory) is twin
 
 
 @pytest.mark.parametrize(("former", "name"), [("libm", "exact"), ("vector", "fast")])

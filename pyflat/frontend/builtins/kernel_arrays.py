@@ -30,8 +30,6 @@ from pyflat.functions import narrow_functions
 from pyflat.ir.nodes import FALSE, Value
 from pyflat.ir.types import FLOAT, INT, Kind
 
-FEW = 16
-"""Up to so many elements of a known shape an array is taken apart into numbers, as in other functions."""
 _SHAPED = "shape dtype !order !device !like"
 _LIKE = "a dtype !order !subok !shape !device"
 _MAKERS: dict[Any, tuple[str, Any]] = {
@@ -169,7 +167,7 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
         return None
     extents = model.extents if model is not None else _shape(s, given.value("shape"), node)
     wanted = _dtype(s, given, node)
-    if wanted in (None, "f8", "i8", "b1") and _is_small(extents):
+    if wanted in (None, "f8", "i8", "b1") and _is_small(s, extents):
         return None
     filling: Abstract | None = given.value("fill_value") if fill is ... else None if fill is None else Static(fill)
     dtype = wanted or (model.dtype if model is not None else _dtype_of(s, filling) if fill is ... else "f8")
@@ -187,9 +185,10 @@ def _narrow(s: Evaluator, values: Abstract, node: cst.CSTNode) -> Abstract | Non
     return None if dtype in ("f8", "i8", "b1", "") else routines.in_memory(s, values, node, dtype)
 
 
-def _is_small(extents: Sequence[Abstract]) -> bool:
+def _is_small(s: Evaluator, extents: Sequence[Abstract]) -> bool:
+    """Whether an array is taken apart into numbers, as in other functions."""
     known = [extent.value for extent in extents if isinstance(extent, Static)]
-    return len(known) == len(extents) and int(np.prod(known)) <= FEW
+    return len(known) == len(extents) and int(np.prod(known)) <= s.max_unroll
 
 
 def _shape(s: Evaluator, shape: Abstract, node: cst.CSTNode) -> tuple[Abstract, ...]:

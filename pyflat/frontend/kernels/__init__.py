@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from pyflat.analysis.kernels import Argument, Kernel
+from pyflat.analysis.made_arrays import made_arrays
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
+from pyflat.frontend.kernels.array_names import name_arrays, rename_models
 from pyflat.frontend.kernels.results import add_flags
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, unsigned, width_rules
@@ -26,6 +28,7 @@ from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
+from pyflat.ir.kernel_results import renamed
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read
 from pyflat.ir.nodes import Function, Param, Yield
@@ -33,7 +36,7 @@ from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
 
 UNROLLED = 16
-"""Iterations up to which a loop of a kernel with a known range is written out."""
+"""The default of the option `max_tracing_dim`."""
 MAX_OPS = 100_000
 @dataclass(eq=False)
 class SourceKernel(Kernel):
@@ -51,17 +54,18 @@ class SourceKernel(Kernel):
         return frozenset(read & self.models.keys())
 
 
-def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument]) -> SourceKernel:
+def specialise_kernel(function: types.FunctionType, arguments: Mapping[str, Argument], max_tracing_dim: int = UNROLLED
+                      ) -> SourceKernel:
     """The structured IR of a kernel. Raises FlattenError."""
     try:
-        return _specialised(function, arguments)
+        return _specialised(function, arguments, max_tracing_dim)
     except AdoptError as found:
         raise refuse("flatten/effect", "the kernel writes to a captured object", found.span,
                      help="make it an argument, or return the value") from None
 
 
-def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]) -> SourceKernel:
-    s = PythonEvaluator(loops="auto", max_unroll=UNROLLED, max_ops=MAX_OPS, long=UNROLLED, reuse=False)
+def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument], most: int) -> SourceKernel:
+    s = PythonEvaluator(loops="auto", max_unroll=most, max_ops=MAX_OPS, long=most, reuse=False)
     s.widths = Widths(kernel=True)
     params: list[Param] = []
     with room_to_recurse(function), closing(s):
@@ -85,8 +89,12 @@ def _specialised(function: types.FunctionType, arguments: Mapping[str, Argument]
     add_flags(ir, s.widths, flags)
     s.guards.code(function)
     stored = {op.attr("array") for op in all_ops(items) if op.opcode == "store"}
-    return SourceKernel(ir, dict(arguments), result, tuple(n for n in arguments if n in stored), s.widths.models,
-                        captured.tree, captured, s.guards)
+    names = name_arrays(ir, arguments, s.widths.array_names)
+    kernel = SourceKernel(ir, dict(arguments), renamed(result, names), tuple(n for n in arguments if n in stored),
+                          rename_models(s.widths.models, names), captured.tree, captured, s.guards)
+    returned = {names.get(array, array): span for array, span in kernel_results.returned_at(out)}
+    kernel.local = made_arrays(kernel, returned)
+    return kernel
 
 
 def _bind(s: PythonEvaluator, function: types.FunctionType, arguments: Mapping[str, Argument], params: list[Param]

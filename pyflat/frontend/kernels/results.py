@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import FlattenError
+from pyflat.errors import FlattenError, Span
 from pyflat.frontend.space import unsigned
 from pyflat.frontend.state import templates
 from pyflat.frontend.state.frames import Evaluator
@@ -92,6 +92,14 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[
         memories = [edge.state.heap.get(ref, (undefined(MEMORY),)) for ref in written]
         edge.end.values = [*exported.values(leaves), *[lane(contents[0]) for contents in memories]]
     return exported.result, [*exported.kinds, *[MEMORY] * len(written)], exported.flags
+
+
+def returned_at(edges: Sequence[IncomingEdge]) -> Iterator[tuple[str, Span | None]]:
+    """The arrays that are returned, alone or as items, and where; the last place first."""
+    for edge in reversed(edges):
+        for value in edge.value.items if isinstance(edge.value, Seq) else (edge.value,):
+            if isinstance(value, View):
+                yield value.array, edge.span
 
 
 def _changed(edges: Sequence[IncomingEdge], before: State) -> Iterator[MemoryRef]:

@@ -46,6 +46,7 @@ from pyflat.frontend.state.values import (
     State,
     Static,
     Unsigned,
+    View,
 )
 from pyflat.frontend.state.widths import OF_KIND, PYTHON, Widths
 from pyflat.ir import recursion
@@ -539,6 +540,8 @@ class Evaluator:
             self.name_value(value.imag, f"{name}_imag", None)
         if isinstance(value, Unsigned):
             self.name_value(value.bits, name, statement)
+        if isinstance(value, View):
+            self.widths.array_names.setdefault(value.array, name)
         if isinstance(value, (Op, Param)):  # a union is made anew each time
             self.give_name(value, name, None if statement is None else self.origin(statement))
         return value

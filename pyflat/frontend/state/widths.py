@@ -51,6 +51,8 @@ class Widths:
         """What NumPy gives as an array without axes, and not as a number: np.asarray(x)."""
         self.models: dict[str, tuple[Model, ...]] = {}
         """Arrays made of others -> those: NumPy keeps the order of their axes in memory."""
+        self.array_names: dict[str, str] = {}
+        """Arrays -> the first variable that each was bound to."""
         self.cases: dict[Value, Case] = {}
         """Values that are Python's, or NumPy's of one dtype, and when: see `Case`."""
         self.copies: dict[MemoryRef, MemoryRef] = {}

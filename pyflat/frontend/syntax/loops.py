@@ -150,8 +150,9 @@ def _roll_nest(s: Evaluator, node: cst.For, known: range, inside: int) -> None:
 
 
 def _too_long(s: Evaluator, node: Any, count: int) -> FlattenError:
+    option = "max_tracing_dim" if s.widths.kernel else "max_unroll"
     return s.refuse("flatten/loop-too-long", f"unrolling needs {count:,} iterations, the limit is {s.max_unroll:,}",
-                    node, help=f"pass max_unroll={count} if that is meant, or make the bound smaller")
+                    node, help=f"pass {option}={count} if that is meant, or make the bound smaller")
 
 
 def _roll_or_refuse(s: Evaluator, node: cst.CSTNode, why: FlattenError, roll: Callable[[], None]) -> None:

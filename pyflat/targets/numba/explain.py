@@ -15,7 +15,6 @@ from pyflat.targets.numba.arms import Arm, plan_arms
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.kernel import arms_waited, choose_shape, narrowed_of, refills
 from pyflat.targets.numba.kernels.emit import KernelCode, LabelTarget, Tested
-from pyflat.targets.numba.kernels.fusion import REASONS
 from pyflat.targets.numba.kernels.outlined import is_in_place
 from pyflat.targets.numba.library import library_function
 from pyflat.targets.target import Costs, Lanes
@@ -100,15 +99,15 @@ class RegisterCosts(Costs):
         return kernel.indices.here
 
     @staticmethod
-    def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, str]]:
+    def decided(kernel: Kernel, layouts: Mapping[str, str]) -> tuple[dict[Loop, str], dict[str, int | str]]:
         returned = [name for name in dict.fromkeys(names(kernel.result)) if name not in kernel.arguments]
         code = _Recording(kernel, layouts, returned)
         code.text()
         loops = code.how
-        memory = {name: f"{REASONS[why][0]} {why}: {REASONS[why][1]}" for name, why in code.whole.items()}
+        memory: dict[str, int | str] = dict(code.whole)
         for fusion in code.fusions.values():
             for part in fusion.parts:
                 behind = f", {part.behind} behind the first" if part.behind else ""
                 loops[part.loop] = f"together with the loop beside it, row by row{behind}"
-            memory |= {name: f"row buffer of {rows}" for name, rows in fusion.rings.items()}
+            memory.update(fusion.rings)
         return loops, memory

@@ -33,16 +33,6 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 8
 """That a loop runs behind another one."""
-REASONS = {
-    "inconsistent-rows": (4, "its rows are not those of the loops, or several loops write it"),
-    "not-together": (6, "the loops that use it do not run as one"),
-    "no-setter": (12, "no element of it is written"),
-    "returned": (201, "it is returned"),
-    "unwritten": (202, "an element that is not written may be read"),
-    "used-elsewhere": (203, "something beside the loops that run as one uses it, or they run several times"),
-    "recurrent": (204, "the loop that writes it reads it, or writes several rows of it"),
-}
-"""Why an array that is made inside keeps all rows: number and text. Below 200 the numbers are those of OCANNL."""
 Row = tuple[dict[Value, int], int]
 
 
@@ -76,6 +66,7 @@ class Fusions:
         self.memories = {name: a.memory for name, a in kernel.arguments.items() if isinstance(a, ArrayArgument)}
         self.ops = list(all_ops(kernel.function.body))
         self.kept, self.returned = kept, returned
+        self.asked, self.buffers = dict(kernel.virtualize.memory), kernel.virtualize.enable_device_only
         self.routines = {name for op in self.ops if op.opcode == "routine" for name in arrays_read(op)}
         """What NumPy reads as a whole."""
         self.found: dict[Loop, Fusion] = {}
@@ -155,14 +146,17 @@ class Fusions:
         uses = [op for op in self.ops if op.opcode in ("load", "store") and op.attr("array") == name]
         fusion = next((each for each in self.found.values() for part in each.parts
                        if not {id(op) for op in uses}.isdisjoint(map(id, part.accesses))), None)
-        found = self._rows(name, made, uses, fusion)
+        asked = self.asked.get(name)
+        found = "asked" if asked == "stored" else self._rows(name, made, uses, fusion)
+        if isinstance(found, int) and not (self.buffers or asked == "buffer"):
+            found = "asked"
         if isinstance(found, str):
             self.reasons[name] = found
         elif fusion is not None:
             fusion.rings[name] = found
 
     def _rows(self, name: str, made: Op, uses: Sequence[Op], fusion: Fusion | None) -> int | str:
-        """How many rows are needed at a time, or why it keeps all: a name in REASONS."""
+        """How many rows are needed at a time, or why it keeps all (`temporaries.REASONS`)."""
         if name in self.returned:
             return "returned"
         if name in self.routines:
@@ -183,8 +177,10 @@ class Fusions:
         (writer,) = writers.values()
         steps = {op: part.behind - row[1] for part, op, row in rows if row is not None}
         own = {steps[op] for part, op in inside if part is writer}
-        if len(own) > 1 or any(part is writer and op.opcode == "load" for part, op in inside):
+        if any(part is writer and op.opcode == "load" for part, op in inside):
             return "recurrent"
+        if len(own) > 1:
+            return "inconsistent-rows"
         return max(steps.values()) - own.pop() + 1
 
 

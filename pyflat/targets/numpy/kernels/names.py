@@ -23,10 +23,9 @@ class UniqueNames:
         self._given: set[str] = {kernel.function.name}
         self._numbers: dict[str, int] = {}
         self.arrays: dict[str, str] = {}
-        visitor = _Assignments()
+        visitor = _Lengths()
         kernel.tree.visit(visitor)
-        self._wished = _variables_of_arrays(kernel, visitor)
-        self._lengths = visitor.lengths
+        self._lengths = visitor.found
 
     def fresh(self, wish: str) -> str:
         stem = re.sub(r"\W", "_", wish)
@@ -50,7 +49,7 @@ class UniqueNames:
 
     def array(self, name: str) -> str:
         if name not in self.arrays:
-            self.arrays[name] = self.fresh(self._wished.get(name, name.replace(" ", "_")))
+            self.arrays[name] = self.fresh(name)
         return self.arrays[name]
 
 
@@ -77,32 +76,20 @@ def _target(target: cst.BaseExpression) -> str:
     return target.value if isinstance(target, cst.Name) and target.value != "_" else "i"
 
 
-class _Assignments(cst.CSTVisitor):
+class _Lengths(cst.CSTVisitor):
     def __init__(self) -> None:
-        self.found: dict[int, str] = {}
-        self.lengths: dict[str, dict[int, str]] = {}
+        self.found: dict[str, dict[int, str]] = {}
         """Array -> axis -> the variable that has its length."""
 
     def visit_Assign(self, node: cst.Assign) -> None:
         target = node.targets[0].target
-        if isinstance(target, cst.Name):
-            self.found[id(node.value)] = target.value
         value = node.value
         if not isinstance(value, cst.Attribute) or value.attr.value != "shape":
             return
         if isinstance(target, cst.Tuple) and isinstance(value.value, cst.Name):
             for axis, element in enumerate(target.elements):
                 if isinstance(element.value, cst.Name) and element.value.value != "_":
-                    self.lengths.setdefault(value.value.value, {}).setdefault(axis, element.value.value)
-
-
-def _variables_of_arrays(kernel: Kernel, visitor: _Assignments) -> dict[str, str]:
-    """Arrays that are made inside -> the variables that they are stored in."""
-    found: dict[str, str] = {}
-    for op in all_ops(kernel.function.body):
-        if op.opcode == "alloc" and op.origin is not None and id(op.origin.node) in visitor.found:
-            found[op.attr("array")] = visitor.found[id(op.origin.node)]
-    return found
+                    self.found.setdefault(value.value.value, {}).setdefault(axis, element.value.value)
 
 
 def returned(kernel: Kernel, names: Sequence[str]) -> list[str]:
