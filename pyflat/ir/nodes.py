@@ -26,7 +26,8 @@ Invariants (all checked by `ir.validate`):
      in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
   8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.divergence`);
   9. a Loop that claims to count does, on that parameter (`ir.loops`);
- 10. every float literal is a number of the function's format (`ir.formats`).
+ 10. every float literal is a number of the function's format (`ir.formats`);
+ 11. every field holds what it is declared to hold: labels are Labels, results are Params (`ir.fields`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
 In the flat and masked forms operations are *total*: they give some value and never trap, and a `fault` operation

@@ -234,7 +234,7 @@ class _Printer:
     def counted(self, loop: Loop) -> str:
         if loop.counted is None:
             return ""
-        found = recognise_counted(loop)
+        found = None if self.marks else recognise_counted(loop)  # marked is what is invalid
         if found is None or found.iv is not loop.counted:
             return f" counted({self.value(loop.counted)})"
         return f" counted({self.operands((found.iv, found.lower, found.upper))}, {found.step})"
