@@ -219,12 +219,14 @@ class Block:
 
 
 class If:
-    """`origin` is the test in the source, for reports; one without a span says that the source has no test here."""
+    """`origin` is the test in the source, for reports; one without a span says that the source has no test here.
+    `hint` is one of `HINTS`."""
 
-    __slots__ = ("cond", "then", "orelse", "results", "origin")
+    __slots__ = ("cond", "then", "orelse", "results", "origin", "hint")
 
     def __init__(self, cond: Value, then: list[Item], orelse: list[Item], results: Sequence[Param] = (),
-                 origin: Origin | None = None):
+                 origin: Origin | None = None, hint: str = ""):
+        self.hint = hint
         self.cond = cond
         self.then = then
         self.orelse = orelse
@@ -242,9 +244,10 @@ class Region:
 
 
 class Loop:
-    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.loops`."""
+    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.loops`.
+    `hint` is one of `HINTS`."""
 
-    __slots__ = ("label", "again", "params", "inits", "body", "results", "counted")
+    __slots__ = ("label", "again", "params", "inits", "body", "results", "counted", "hint")
 
     def __init__(
         self,
@@ -255,7 +258,9 @@ class Loop:
         body: list[Item],
         results: Sequence[Param] = (),
         counted: Param | None = None,
+        hint: str = "",
     ):
+        self.hint = hint
         self.counted = counted
         self.label = label
         self.again = again
@@ -264,6 +269,9 @@ class Loop:
         self.body = body
         self.results: list[Param] = list(results)
 
+
+HINTS: dict[type, tuple[str, ...]] = {If: ("", "flatten", "branch"), Loop: ("", "unroll", "loop")}
+"""What the author of a node asks for: that it goes, that it stays, or nothing. `passes.follow_hints` reads them."""
 
 Node = If | Region | Loop
 Item = Block | If | Region | Loop

@@ -17,7 +17,7 @@ of the list:
   8. `lane_any` stands where all lanes are (`ir.divergence`);
   9. a loop counts on the parameter that it claims to count on (`ir.loops`);
  10. float literals are numbers of the format of the function (`ir.formats`);
- 11. fields hold objects of the classes that they are declared to hold (`ir.fields`).
+ 11. fields hold objects of the classes that they are declared to hold (`ir.fields`), and hints are of `ir.nodes.HINTS`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from pyflat.ir.fields import misfit
 from pyflat.ir.loops import canonical_parts, recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
+    HINTS,
     Block,
     Const,
     End,
@@ -226,6 +227,8 @@ class _Checker:
 
     def check_node(self, node: Node) -> None:
         kinds = tuple(p.kind for p in node.results)
+        if not isinstance(node, Region) and node.hint not in HINTS[type(node)]:
+            raise self.error(node, 11, f"no hint of this node is {node.hint!r}")
         match node:
             case If():
                 self.check_use(node.cond, node)
