@@ -161,7 +161,7 @@ def join_parts(loop: Loop, params: Sequence[Param], inits: Sequence[Value], part
     carried = [Param(value.kind, param.name) for param, value in zip(params, parts.next, strict=True)]
     test = If(parts.go, parts.rest, [Block([], Exit(loop.label, parts.leave))], carried)
     body = [*parts.header, test, Block([], Yield(carried))]
-    return Loop(loop.label, loop.again, params, inits, body, results)
+    return Loop(loop.label, loop.again, params, inits, body, results, hint=loop.hint)
 
 
 def is_exit_free(items: list[Item]) -> bool:
@@ -210,7 +210,8 @@ class Counted:
             return None
         if self.lower.value is None or self.upper.value is None:
             return None
-        return len(range(int(self.lower.value), int(self.upper.value), self.step))
+        values = range(int(self.lower.value), int(self.upper.value), self.step)
+        return (values[-1] - values[0]) // self.step + 1 if values else 0
 
 
 def recognise_counted(loop: Loop) -> Counted | None:

@@ -26,7 +26,8 @@ Invariants (all checked by `ir.validate`):
      in the masked form there are loops besides, all canonical (`ir.loops`), and no node but them and their tests;
   8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.divergence`);
   9. a Loop that claims to count does, on that parameter (`ir.loops`);
- 10. every float literal is a number of the function's format (`ir.formats`).
+ 10. every float literal is a number of the function's format (`ir.formats`);
+ 11. every field holds what it is declared to hold: labels are Labels, results are Params (`ir.fields`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
 In the flat and masked forms operations are *total*: they give some value and never trap, and a `fault` operation
@@ -218,12 +219,14 @@ class Block:
 
 
 class If:
-    """`origin` is the test in the source, for reports; one without a span says that the source has no test here."""
+    """`origin` is the test in the source, for reports; one without a span says that the source has no test here.
+    `hint` is one of `HINTS`."""
 
-    __slots__ = ("cond", "then", "orelse", "results", "origin")
+    __slots__ = ("cond", "then", "orelse", "results", "origin", "hint")
 
     def __init__(self, cond: Value, then: list[Item], orelse: list[Item], results: Sequence[Param] = (),
-                 origin: Origin | None = None):
+                 origin: Origin | None = None, hint: str = ""):
+        self.hint = hint
         self.cond = cond
         self.then = then
         self.orelse = orelse
@@ -241,9 +244,10 @@ class Region:
 
 
 class Loop:
-    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.loops`."""
+    """`counted` claims that the loop counts on one of its parameters, `for counted in range(...)`: see `ir.loops`.
+    `hint` is one of `HINTS`."""
 
-    __slots__ = ("label", "again", "params", "inits", "body", "results", "counted")
+    __slots__ = ("label", "again", "params", "inits", "body", "results", "counted", "hint")
 
     def __init__(
         self,
@@ -254,7 +258,9 @@ class Loop:
         body: list[Item],
         results: Sequence[Param] = (),
         counted: Param | None = None,
+        hint: str = "",
     ):
+        self.hint = hint
         self.counted = counted
         self.label = label
         self.again = again
@@ -263,6 +269,9 @@ class Loop:
         self.body = body
         self.results: list[Param] = list(results)
 
+
+HINTS: dict[type, tuple[str, ...]] = {If: ("", "flatten", "branch"), Loop: ("", "unroll", "loop")}
+"""What the author of a node asks for: that it goes, that it stays, or nothing. `passes.follow_hints` reads them."""
 
 Node = If | Region | Loop
 Item = Block | If | Region | Loop

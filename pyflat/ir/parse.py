@@ -169,10 +169,10 @@ class _Parser:
     def node(self) -> If | Region | Loop:
         match self.next():
             case "if":
-                cond = self.operand()
+                cond, hint = self.operand(), self.hint()
                 then = self.body()
                 self.expect("else")
-                return If(cond, then, self.body(), self.results())
+                return If(cond, then, self.body(), self.results(), hint=hint)
             case "region":
                 label = self.new_label()
                 body = self.body()
@@ -198,13 +198,22 @@ class _Parser:
                 self.expect(",")
         for name, param in zip(names, params, strict=True):
             self.define(name, param)
-        line = self.tokens[self.at][2]
+        line, hint = self.tokens[self.at][2], self.hint()
         fact = self.counted() if self.accept("counted") else None
         body = self.body()
-        loop = Loop(label, again, params, inits, body, self.results())
+        loop = Loop(label, again, params, inits, body, self.results(), hint=hint)
         if fact is not None:
             claim_counted(loop, fact, line)
         return loop
+
+    def hint(self) -> str:
+        """`hint(unroll)`, or nothing."""
+        if not self.accept("hint"):
+            return ""
+        self.expect("(")
+        hint = self.expect_kind("word")
+        self.expect(")")
+        return hint
 
     def counted(self) -> list[Value]:
         """`(iv, lower, upper, step)`."""

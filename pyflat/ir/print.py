@@ -99,6 +99,10 @@ def _word(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else quote(name)
 
 
+def _hint(hint: str) -> str:
+    return f" hint({_word(hint)})" if hint else ""
+
+
 def format_fault(fault: Fault) -> str:
     dotted = all(_PLAIN.fullmatch(part) for part in fault.type.split("."))
     return f"{fault.type if dotted else quote(fault.type)}({quote(fault.message) if fault.message else ''})"
@@ -217,7 +221,7 @@ class _Printer:
         inner = indent + INDENT
         match node:
             case If():
-                yield self.marked(node, f"{indent}if {self.value(node.cond)} {{")
+                yield self.marked(node, f"{indent}if {self.value(node.cond)}{_hint(node.hint)} {{")
                 yield from self.list_lines(node.then, inner)
                 yield indent + "} else {"
                 yield from self.list_lines(node.orelse, inner)
@@ -227,14 +231,14 @@ class _Printer:
             case Loop():
                 pairs = ", ".join(self.loop_params(node))
                 head = f"{indent}loop {self.label(node.label)} again {self.label(node.again)} ({pairs})"
-                yield self.marked(node, f"{head}{self.counted(node)} {{")
+                yield self.marked(node, f"{head}{_hint(node.hint)}{self.counted(node)} {{")
                 yield from self.list_lines(node.body, inner)
         yield f"{indent}}}" + (f" -> ({self.params(node.results)})" if node.results else "")
 
     def counted(self, loop: Loop) -> str:
         if loop.counted is None:
             return ""
-        found = recognise_counted(loop)
+        found = None if self.marks else recognise_counted(loop)  # marked is what is invalid
         if found is None or found.iv is not loop.counted:
             return f" counted({self.value(loop.counted)})"
         return f" counted({self.operands((found.iv, found.lower, found.upper))}, {found.step})"

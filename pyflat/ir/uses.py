@@ -46,11 +46,11 @@ def _rebuilt(item: Item, change: Callable[[Op], Op | None], read: Callable[[Valu
         case If():
             cond = read(item.cond)
             then, orelse = (rebuilt(arm, change, read) for arm in (item.then, item.orelse))
-            return If(cond, then, orelse, item.results, item.origin)
+            return If(cond, then, orelse, item.results, item.origin, item.hint)
         case Loop():
             inits = list(map(read, item.inits))
             body = rebuilt(item.body, change, read)
-            return Loop(item.label, item.again, item.params, inits, body, item.results)
+            return Loop(item.label, item.again, item.params, inits, body, item.results, hint=item.hint)
         case Region():
             return Region(item.label, rebuilt(item.body, change, read), item.results)
 

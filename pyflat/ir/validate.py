@@ -1,9 +1,10 @@
 """Checks every invariant of the IR (the numbers are those of `ir.nodes`) and shows the line that breaks one.
 
-`validate` raises InternalError: the message is the printed function with the offending line marked. It checks,
-besides the letter of the list:
+`validate` raises InternalError: the message is the printed function with the offending line marked, or the place
+where the function is none that can be printed (11, and 1 for what stands in two places). It checks, besides the letter
+of the list:
 
-  1. lists alternate block, node, block, and no block or node stands in two places;
+  1. lists alternate block, node, block, and no block or node stands in two places (`ir.fields`);
   2. a block before a node has no end, the last block of a list has one;
   3. exits name an enclosing label, each label has one owner, and what is carried fits: Yield the results of its
      If or Region, the parameters of its Loop, the results of the function; Exit those of its label; FAULT nothing;
@@ -15,7 +16,8 @@ besides the letter of the list:
      their tests; `canonical=True` asks for canonical loops and no other exit in the structured form;
   8. `lane_any` stands where all lanes are (`ir.divergence`);
   9. a loop counts on the parameter that it claims to count on (`ir.loops`);
- 10. float literals are numbers of the format of the function (`ir.formats`).
+ 10. float literals are numbers of the format of the function (`ir.formats`);
+ 11. fields hold objects of the classes that they are declared to hold (`ir.fields`), and hints are of `ir.nodes.HINTS`.
 """
 
 from __future__ import annotations
@@ -25,9 +27,11 @@ from typing import Any
 
 from pyflat.errors import InternalError
 from pyflat.ir.divergence import divergence
+from pyflat.ir.fields import misfit
 from pyflat.ir.loops import canonical_parts, recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
+    HINTS,
     Block,
     Const,
     End,
@@ -63,6 +67,9 @@ _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc"
 def validate(fn: Function, *, canonical: bool = False, uniform: Collection[Param] = ()) -> None:
     """Raise InternalError, with the IR and the offending line, unless `fn` keeps every invariant; with `canonical`
     also unless it is as `lower_exits` leaves it. `uniform` are the parameters that are the same in every lane."""
+    found = misfit(fn)
+    if found is not None:
+        raise InternalError(f"invalid IR: invariant {found[0]}: {found[1]}")
     checker = _Checker(fn)
     checker.check()
     checker.check_convergence(uniform)
@@ -81,7 +88,6 @@ class _Checker:
         self.fn = fn
         self.visible: set[Value] = set()
         self.defined: set[Value] = set()
-        self.placed: set[Item] = set()
         self.owned: set[Label] = {FAULT}
         self.open: dict[Label, tuple[Kind, ...]] = {FAULT: ()}
 
@@ -149,9 +155,6 @@ class _Checker:
         for i, item in enumerate(items):
             if isinstance(item, Block) != (i % 2 == 0):
                 raise self.error(item, 1, "blocks and nodes must alternate")
-            if item in self.placed:
-                raise self.error(item, 1, "it stands in two places")
-            self.placed.add(item)
             if isinstance(item, Block):
                 self.check_block(item, takes, last=i == len(items) - 1)
                 local += item.ops
@@ -224,6 +227,8 @@ class _Checker:
 
     def check_node(self, node: Node) -> None:
         kinds = tuple(p.kind for p in node.results)
+        if not isinstance(node, Region) and node.hint not in HINTS[type(node)]:
+            raise self.error(node, 11, f"no hint of this node is {node.hint!r}")
         match node:
             case If():
                 self.check_use(node.cond, node)

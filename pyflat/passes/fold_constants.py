@@ -288,7 +288,7 @@ class _Structured(_Folder):
                             return False
                         continue
                     then, orelse = self.inside(item.then, (cond, True)), self.inside(item.orelse, (cond, False))
-                    done.append(If(cond, then, orelse, item.results, item.origin))
+                    done.append(If(cond, then, orelse, item.results, item.origin, item.hint))
                     learned += [self.learn(cond, not holds) for arm, holds in ((then, True), (orelse, False))
                                 if _leaves(arm)]
                 case Region():
@@ -326,7 +326,8 @@ class _Structured(_Folder):
             start = self.intervals.of(self.here(self.read(counted.lower)))
             reached = Interval(start.low, INT_MAX) if counted.step > 0 else Interval(INT_MIN, start.high)
             self.intervals.narrow(counted.iv, reached)
-        return Loop(loop.label, loop.again, loop.params, inits, self.inside(loop.body, of_loop=True), loop.results)
+        body = self.inside(loop.body, of_loop=True)
+        return Loop(loop.label, loop.again, loop.params, inits, body, loop.results, hint=loop.hint)
 
     # --- what is known
     def learn(self, cond: Value, holds: bool) -> _Undo:

@@ -324,6 +324,7 @@ class _Lowering:
             ways.append(self.lower_list(scope, items, follows, own if follows else None, depth + 1))
         then, orelse = ways
         join = _Join(cond, scopes[0].items, scopes[1].items)
+        join.node.hint = node.hint
         here.items += [join.node, Block()]
         sure = then.fall is None and orelse.fall is None and len(then.exits.keys() | orelse.exits.keys()) == 1
         exits = self.join_exits(join, here, then, orelse, sure)

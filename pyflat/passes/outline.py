@@ -327,7 +327,7 @@ class _BodyCopier(Copier):
         self.under = (*before, (cond, False))
         orelse = self.items(node.orelse)
         self.under = before
-        return If(cond, then, orelse, self.params(node.results), node.origin)
+        return If(cond, then, orelse, self.params(node.results), node.origin, node.hint)
 
     def _kept(self, value: Value) -> list[Op]:
         """A test that no compiler knows the outcome of, as a fault that does not occur, where a number is kept."""

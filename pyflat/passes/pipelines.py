@@ -67,6 +67,14 @@ FLATTEN: Pipeline = (
 STRAIGHTEN: Pipeline = (lower_exits.PASS, convert_ifs.PASS, prune_dead.PASS)
 """For backends, which fold for themselves."""
 
+
+def written() -> Pipeline:
+    """For IR that was written by hand: what its hints ask for, and the flat or masked form."""
+    from pyflat.passes import follow_hints
+
+    return follow_hints.PASS, *FLATTEN
+
+
 FLOAT32: Pipeline = (demote_floats.PASS,)
 """A structured function whose float lanes become float32."""
 

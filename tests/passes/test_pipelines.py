@@ -35,6 +35,7 @@ EMPTY = Kernel(parse_function("func @f() -> () structured @return {\n  yield\n}\
 ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "FLATTEN": (FLATTEN, frozenset()),
     "STRAIGHTEN": (pipelines.STRAIGHTEN, frozenset()),
+    "written": (pipelines.written(), frozenset()),
     "FLOAT32": (pipelines.FLOAT32, frozenset()),
     "kernel": (pipelines.kernel(EMPTY), frozenset()),
     "FLOAT32_REFERENCE": (pipelines.FLOAT32_REFERENCE, frozenset()),

@@ -66,12 +66,12 @@ class FunctionBuilder(Builder):
             self.end(Yield())
 
     @contextmanager
-    def branch(self, cond: Value, results: Mapping[str, Kind] | None = None) -> Iterator[Arms]:
+    def branch(self, cond: Value, results: Mapping[str, Kind] | None = None, hint: str = "") -> Iterator[Arms]:
         """An If with `results`, which both arms give unless they leave; an arm that is not written is empty."""
         arms = Arms(self)
         arms.results = _named(results)
         yield arms
-        self.node(If(cond, arms.lists["then"], arms.lists["orelse"], arms.results))
+        self.node(If(cond, arms.lists["then"], arms.lists["orelse"], arms.results, hint=hint))
 
     @contextmanager
     def region(self, name: str, results: Mapping[str, Kind] | None = None) -> Iterator[Region]:
@@ -83,10 +83,12 @@ class FunctionBuilder(Builder):
         self.node(node)
 
     @contextmanager
-    def loop(self, name: str, start: Mapping[str, Value], results: Mapping[str, Kind] | None = None) -> Iterator[Loop]:
+    def loop(self, name: str, start: Mapping[str, Value], results: Mapping[str, Kind] | None = None, hint: str = ""
+             ) -> Iterator[Loop]:
         """A Loop whose params `start` with those values; `give(...)` goes on with the next iteration."""
         params = [Param(value.kind, word) for word, value in start.items()]
-        node = Loop(Label(name), Label(f"next_{name}"), params, list(start.values()), [], _named(results))
+        node = Loop(Label(name), Label(f"next_{name}"), params, list(start.values()), [], _named(results),
+                    hint=hint)
         with self.inner() as items:
             yield node
         node.body = items

@@ -63,7 +63,7 @@ class Copier:
             case If():
                 cond = self.read(node.cond)
                 then, orelse = self.items(node.then), self.items(node.orelse)
-                return If(cond, then, orelse, self.params(node.results), node.origin)
+                return If(cond, then, orelse, self.params(node.results), node.origin, node.hint)
             case Region():
                 label = self.label(node.label)
                 body = self.items(node.body)
@@ -77,7 +77,7 @@ class Copier:
         params = self.params(loop.params)
         body = self.items(loop.body)
         counted = params[loop.params.index(loop.counted)] if loop.counted is not None else None
-        return Loop(label, again, params, inits, body, self.params(loop.results), counted)
+        return Loop(label, again, params, inits, body, self.params(loop.results), counted, loop.hint)
 
     def function(self, fn: Function, floats: FloatFormat | None = None) -> Function:
         params, label = self.params(fn.params), self.label(fn.label)

@@ -101,9 +101,10 @@ def _list(items: list[Item], loop: Label | None) -> list[Item]:
                 new.append(Region(item.label, _list(item.body, None), item.results))
             case Loop():
                 body = _list(item.body, item.label)
-                new.append(Loop(item.label, item.again, item.params, item.inits, body, item.results))
+                new.append(Loop(item.label, item.again, item.params, item.inits, body, item.results, hint=item.hint))
             case If():
-                new.append(If(item.cond, _list(item.then, None), _list(item.orelse, None), item.results))
+                then, orelse = _list(item.then, None), _list(item.orelse, None)
+                new.append(If(item.cond, then, orelse, item.results, hint=item.hint))
                 if loop is not None:
                     _hoist(new, loop)
     return new
