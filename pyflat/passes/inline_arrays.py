@@ -83,7 +83,7 @@ class _Inliner:
         """Inline one nest after the other; whether there was one."""
         found = False
         while group := self._next():
-            _Group(self.fn, self.facts, group).inline()
+            _Nest(self.fn, self.facts, group).inline()
             found = True
         return found
 
@@ -226,10 +226,10 @@ def _is_beside(first: Sequence[Range], other: Sequence[Range], axis: int) -> boo
     return True
 
 
-class _Scope:
+class _Around:
     """Where operations are appended: what is there already is taken."""
 
-    def __init__(self, facts: Producers, keys: Keys, around: _Scope | None = None):
+    def __init__(self, facts: Producers, keys: Keys, around: _Around | None = None):
         self.facts, self.keys = facts, keys
         self.items: list[Item] = []
         self.ops: list[Op] = []
@@ -299,7 +299,7 @@ def _named(form: Affine, length: Value | None = None) -> object:
 class _Paste(Copier):
     """Copies what makes an element, at other counters."""
 
-    def __init__(self, found: Producer, read: Read, scope: _Scope):
+    def __init__(self, found: Producer, read: Read, scope: _Around):
         super().__init__()
         self.found, self.at, self.scope = found, read.at, scope
         self.inner = False
@@ -338,7 +338,7 @@ class _Paste(Copier):
         return affine(value, self.scope.facts.small) or Affine({value: 1}, 0)
 
 
-class _Group:
+class _Nest:
     """Arrays that one nest writes, on their way out."""
 
     def __init__(self, fn: Function, facts: Producers, group: Sequence[Producer]):
@@ -354,12 +354,12 @@ class _Group:
         before = nest[-1]
         assert isinstance(before, Block)
         boxes = [box for each in self.group if each.warns and (box := _box(each)) is not None]
-        self._rewrite(rest, _Scope(self.facts, self.keys))
+        self._rewrite(rest, _Around(self.facts, self.keys))
         replace_uses(rest, self.numbers)
         stores = {each.store for each in self.group}
         others = _does_more(self.group)
         self._strip(stores)
-        scope = _Scope(self.facts, self.keys)
+        scope = _Around(self.facts, self.keys)
         scope.ops = before.ops
         if others or boxes and not all(self._is_all(box) for box, _ in boxes):
             nest.append(self.loop)
@@ -378,7 +378,7 @@ class _Group:
         """Leave before the nest where an index of it comes to the end of its axis."""
         before = nest[-1]
         assert isinstance(before, Block)
-        scope = _Scope(self.facts, self.keys)
+        scope = _Around(self.facts, self.keys)
         scope.ops = before.ops
         loops = self.group[0].loops
         bounds = [(counted.iv, _sum_of(counted.lower), _sum_of(counted.upper)) for _, counted in loops]
@@ -409,7 +409,7 @@ class _Group:
         replace_uses([self.loop], gone)
 
     # --- readers
-    def _rewrite(self, items: list[Item], scope: _Scope) -> None:
+    def _rewrite(self, items: list[Item], scope: _Around) -> None:
         for item in items:
             if isinstance(item, Block):
                 for op in item.ops:
@@ -425,7 +425,7 @@ class _Group:
                 scope.ops = []
                 continue
             for inner in child_lists(item):
-                self._rewrite(inner, _Scope(self.facts, self.keys, scope))
+                self._rewrite(inner, _Around(self.facts, self.keys, scope))
             scope.items.append(item)
         items[:] = scope.items
 
@@ -448,7 +448,7 @@ class _Group:
                 return False
         return True
 
-    def _keep_the_rest(self, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Scope, nest: list[Item]
+    def _keep_the_rest(self, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Around, nest: list[Item]
                        ) -> None:
         """Let the innermost loop leave out what is read: it runs up to there, and a copy of it from there on."""
         loops = self.group[0].loops
@@ -464,7 +464,7 @@ class _Group:
             items = loops[-2][0].body
             host = items[items.index(inner) - 1]
             assert isinstance(host, Block)
-            own = _Scope(self.facts, self.keys)
+            own = _Around(self.facts, self.keys)
             own.ops = host.ops
             for (first, last), (_, each) in zip(ranges[:-1], loops[:-1], strict=True):
                 here = own.make("and", own.make("le", first, each.iv), own.make("lt", each.iv, last))
@@ -484,7 +484,7 @@ class _Group:
             items[at:at] = [Block(), again]
         _end_at(inner, counted.iv, end)
 
-    def _range(self, number: int, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Scope
+    def _range(self, number: int, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Around
                ) -> tuple[Value, Value]:
         """What all that the nest writes is read at, of one of its counters."""
         found: tuple[Value, Value] | None = None

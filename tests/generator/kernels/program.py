@@ -17,12 +17,13 @@ from tests.generator.kernels.inputs import DTYPES, Inputs, Param, draw_inputs
 from tests.generator.kernels.scope import TABLE, Array, Scope
 from tests.generator.kernels.series import series
 from tests.generator.kernels.statements import Lines, block, counted, indented, nest, statement
+from tests.generator.kernels.stencils import stencils
 from tests.generator.kernels.sweeps import sweeps
 from tests.generator.kernels.temporaries import temporaries
 
 OF, COLUMNS, SWEEPS, SERIES, FORMULAS, HASHES, BODIES, TEMPORARIES = 8, 5, 3, 6, 7, 1, 4, 2
 """Seeds that leave these rests of 8 give a nest of `columns`, `series` or `bodies`, over long rows, `sweeps`,
-`_formula`, `hashes`, or `temporaries`."""
+`_formula`, `hashes`, or `temporaries` and `stencils`."""
 SETS = 4
 """Sets of arguments for each kernel."""
 _DIMS = ("n", "m", "k")
@@ -45,7 +46,7 @@ def generate(seed: int) -> Kernel:
     if seed % OF == HASHES and r.random() < 0.7:
         params = tuple(replace(p, dtype="uint64") if p.is_array and not p.of and r.random() < 0.6 else p for p in params)
     if seed % OF in (BODIES, TEMPORARIES):
-        params = tuple(replace(p, dtype="float64", dims=p.dims[:2]) if p.is_array and not p.of and r.random() < 0.8 else p for p in params)
+        params = tuple(replace(p, dtype="float64", dims=p.dims[:2 if seed % OF == BODIES else 3]) if p.is_array and not p.of and r.random() < 0.8 else p for p in params)
     arrays = [Array(p.name, p.dims, p.dtype, p.of) for p in params if p.is_array]
     scope = Scope(r, params, arrays, {}, numbers={p.name: p.number for p in params if p.number in ("int", "float")},
                   left=[r.choice((2, 3, 4, 6, 10, 30))], tame=tame)
@@ -61,7 +62,7 @@ def generate(seed: int) -> Kernel:
     elif seed % OF == HASHES:
         lines = hashes(scope)
     elif seed % OF == TEMPORARIES:
-        lines = temporaries(scope)
+        lines = (temporaries if r.random() < 0.4 else stencils)(scope)
     else:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]

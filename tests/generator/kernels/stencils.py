@@ -1,0 +1,93 @@
+"""Random chains of stencils over arrays made inside: each reads those before it at its element and the ones around it,
+mostly where they have been written, in loops of any order and range, in helpers and as whole arrays."""
+
+from __future__ import annotations
+
+from tests.generator.kernels.expressions import number
+from tests.generator.kernels.scope import TABLE, Array, Scope
+from tests.generator.kernels.statements import Lines, indented
+
+_MADE = ("np.empty({0})", "np.empty({0})", "np.empty({0})", "np.zeros({0})", "np.full({0}, 0.5)", "np.empty({0}, np.float32)")
+_VALUES = ("{0} + {1}", "{0} - 0.5 * {1}", "{0} * {1} + {2}", "{0} + {1} + {2}", "{0} / {1}", "{0} * 1e200", "{0}",
+           "{0} if {1} > 0.0 else {2}", "abs({0}) + {1}", "np.sqrt({0})", "{0} * ti", "2.5", "math.sqrt(abs({0}))",
+           "min({0}, {1})", "math.exp({0})", "float(ti)")
+_HELPERS = {
+    "smooth": "def smooth(x):\n    s = np.empty(len(x))\n    for k in range(len(x)):\n        s[k] = x[k] * 0.5\n    return s\n",
+    "slopes": "def slopes(x):\n    s = np.zeros(len(x))\n    for k in range(1, len(x)):\n        s[k] = x[k] - x[k - 1]\n"
+              "    return s\n",
+}
+Margins = dict[str, tuple[int, int]]
+"""Arrays -> how many elements at the start and the end of each axis are not written."""
+
+
+def stencils(scope: Scope) -> Lines:
+    """Nothing where there is no array of floats with one to three axes."""
+    r = scope.r
+    given = [a for a in scope.arrays if a.name != TABLE and a.number == "float" and 0 < len(a.dims) < 4 and not a.of]
+    if not given:
+        return []
+    source = r.choice(given)
+    known: Margins = {source.name: (0, 0)}
+    bare: set[str] = set()
+    """Arrays some of whose elements nothing has written."""
+    lines: list[str] = []
+    sizes = [scope.extent(dim) for dim in source.dims]
+    shape = sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
+    for _ in range(r.choice((1, 1, 2, 2, 3, 4))):
+        name, whole = scope.name("tmp"), sorted(known.keys() - bare)
+        kind = r.random()
+        if kind < 0.12 and len(sizes) == 1:
+            helper = r.choice(sorted(_HELPERS))
+            scope.helpers[helper] = _HELPERS[helper]
+            lines.append(f"{name} = {helper}({r.choice(whole)})")
+            known[name] = (0, 0)
+        elif kind < 0.24:
+            lines.append(f"{name} = {r.choice(whole)} * {number(scope, 1)} + {r.choice(whole)}")
+            known[name] = (0, 0)
+        else:
+            made = r.choice(_MADE)
+            bare |= {name} if "empty" in made else set()
+            lines.append(f"{name} = {made.format(shape)}")
+            lines += _loop(scope, known, bare, name, sizes)
+        if name not in bare:
+            scope.arrays.append(Array(name, source.dims, "float64"))
+    outs = [a.name for a in given if a.dims == source.dims]
+    for _ in range(r.choice((1, 1, 1, 2))):
+        lines += _loop(scope, dict(known), bare, r.choice(outs), sizes)
+    return lines
+
+
+def _loop(scope: Scope, known: Margins, bare: set[str], target: str, sizes: list[str]) -> list[str]:
+    """A nest that stores to `target`, which is `known` after it."""
+    r = scope.r
+    operands = [r.choice(sorted(known)[-3:]) for _ in range(3)]
+    careful = not bare.isdisjoint(operands)
+    reach, wrong = r.choice((0, 0, 1, 1, 2)), not careful and r.random() < 0.15
+    low, high = (max(known[name][side] for name in operands) + reach for side in (0, 1))
+    if r.random() < 0.2:
+        low, high = (max(0, each + r.choice((0 if careful else -1, 1))) for each in (low, high))
+    counters = ["ti", "tj", "tk"][:len(sizes)]
+
+    def place() -> str:
+        moved = r.randrange(len(counters))
+        shift = r.randint(-reach - wrong, reach + wrong)
+        moves = {moved: f" {'-' if shift < 0 else '+'} {abs(shift)}" if shift else ""}
+        return ", ".join(f"{each}{moves.get(at, '')}" for at, each in enumerate(counters))
+
+    reads = [f"{name}[{place()}]" for name in operands]
+    if r.random() < 0.2 and (others := [a for a in scope.arrays if len(a.dims) == 1 and a.number == "float" and not a.of]):
+        reads[1] = f"{r.choice(others).name}[{counters[-1]}]"
+    body = [f"{target}[{', '.join(counters)}] {'=' if target in bare else r.choice(('=',) * 8 + ('+=',))} {r.choice(_VALUES).format(*reads)}"]
+    if r.random() < 0.07 and target not in bare:
+        body = [f"if {reads[0]} > {number(scope, 1)}:", *indented(body)]
+    order = list(range(len(counters)))
+    if r.random() < 0.2:
+        order.reverse()
+    for at in order[::-1]:
+        start, stop = str(low), f"{sizes[at]}{f' - {high}' if high else ''}"
+        spans = f"{start}, {stop}" if low else stop
+        if r.random() < 0.08:
+            spans = f"{stop} - 1, {low - 1}, -1"
+        body = [f"for {counters[at]} in range({spans}):", *indented(body)]
+    known[target] = (low, high)
+    return body
