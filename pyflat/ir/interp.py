@@ -94,25 +94,22 @@ def run(
     max_trips: int = 100_000,
     on_op: Callable[[Op, Any], None] | None = None,
     calls: OpaqueCalls | None = None,
+    functions: Mapping[str, Function] | None = None,
     wrapping: Collection[Op] = (),
     unbounded: bool = False,
     undefined: Mapping[Kind, Any] | None = None,
 ) -> LaneResult:
     """Run one lane; `on_op(op, value)` is called after each operation that gives a value. `calls` says what opaque
-    calls mean. The ints of `wrapping` may leave 64 bits in the structured form too, where all that counts are their
-    low bits (`analysis.demanded_bits`); `unbounded`: all of its ints are Python's, up to `MOST_BITS`. `undefined`: what
-    undefined values are.
+    calls mean, `functions` are those of the module. The ints of `wrapping` may leave 64 bits in the structured form
+    too, where all that counts are their low bits (`analysis.demanded_bits`); `unbounded`: all of its ints are Python's,
+    up to `MOST_BITS`. `undefined`: what undefined values are.
 
     Raises LaneFault in the structured form, TripLimit when a loop does not end."""
     machine = _Machine(fn.total, elementary or {}, max_trips, on_op, calls, fn.floats, wrapping)
     machine.bits = MOST_BITS if unbounded and not fn.total else LANE_BITS
     machine.undefined = undefined or _DEFAULT
-    for param, arg in zip(fn.params, args, strict=True):
-        machine.env[param] = arg if fn.floats is F8 or param.kind is not FLOAT else fn.floats.rounded(arg)
-    leave = machine.run_list(fn.body)
-    if isinstance(leave, Exit) and leave.label is not fn.label:
-        raise InternalError(f"exit to {leave.label} left the function")
-    return LaneResult(tuple(machine.read(v) for v in leave.values), machine.suspect)
+    machine.functions = functions or {}
+    return LaneResult(machine.run_function(fn, args), machine.suspect)
 
 
 class _Machine:
@@ -137,6 +134,15 @@ class _Machine:
         self.bits = LANE_BITS
         self.suspect = False
         self.undefined: Mapping[Kind, Any] = _DEFAULT
+        self.functions: Mapping[str, Function] = {}
+
+    def run_function(self, fn: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+        for param, arg in zip(fn.params, args, strict=True):
+            self.env[param] = arg if fn.floats is F8 or param.kind is not FLOAT else fn.floats.rounded(arg)
+        leave = self.run_list(fn.body)
+        if isinstance(leave, Exit) and leave.label is not fn.label:
+            raise InternalError(f"exit to {leave.label} left the function")
+        return tuple(self.read(value) for value in leave.values)
 
     def read(self, value: Value) -> Any:
         if isinstance(value, Const):
@@ -204,6 +210,10 @@ class _Machine:
             return
         if op.opcode == "call":
             self.run_call(op, args)
+            return
+        if op.opcode == "invoke":
+            values = self.run_function(self.functions[op.attr("callee")], args)
+            self.env[op] = values if op.kind is PACK else (*values, None)[0]
             return
         if op.opcode in ACCESSES:
             self.env[op] = ACCESSES[op.opcode](args, **dict(op.attrs))

@@ -12,7 +12,7 @@ Control leaves a list only at the end of a block: `Yield(values)` falls off the 
 `Exit(label, values)` leaves the node that owns the label. What merges is explicit: one operand list for
 each way in, in the order of the node's `results` (for `again` and the body's Yield: of its `params`).
 
-Invariants (all checked by `ir.validate`):
+Invariants (all checked by `ir.validate`, the last one where the module is known):
   1. a control-flow list alternates block, node, block and starts and ends with a block;
   2. only the last block of a list has an `end`, except that a block before a node never has one;
      the last block always has one;
@@ -27,7 +27,8 @@ Invariants (all checked by `ir.validate`):
   8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.divergence`);
   9. a Loop that claims to count does, on that parameter (`ir.loops`);
  10. every float literal is a number of the function's format (`ir.formats`);
- 11. every field holds what it is declared to hold: labels are Labels, results are Params (`ir.fields`).
+ 11. every field holds what it is declared to hold: labels are Labels, results are Params (`ir.fields`);
+ 12. a call of a function of the module fits it, and none calls itself (`ir.edit.module`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
 In the flat and masked forms operations are *total*: they give some value and never trap, and a `fault` operation

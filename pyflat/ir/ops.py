@@ -270,7 +270,10 @@ VECTOR: dict[str, Primitive] = {row.name: row for row in (
     _vector(record, record.vector) for record in of_accuracy(Accuracy.LIBM, Accuracy.CALL) if record.vector)}
 """The vector math of the numba target: the IR's own, put in the place of the C library's functions."""
 
-OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **FUSED, **VECTOR, **MEMORY_OPERATIONS}
+CALLS: dict[str, Primitive] = {"invoke": Primitive("invoke", (), _opaque_call, cost=Adds(40))}
+"""A call of a function of the same module, the attr `callee`: `ir.edit.module` inlines it before any pass."""
+
+OPERATIONS: dict[str, Primitive] = {**PRIMITIVES, **CONVERGENT, **CALLS, **FUSED, **VECTOR, **MEMORY_OPERATIONS}
 """Every operation that the IR may hold."""
 
 def functions_of_floats() -> dict[Callable[..., Any], Primitive]:

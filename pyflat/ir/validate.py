@@ -60,7 +60,7 @@ _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc"
           "call": ("args", "barrier", "effect", "guarded", "name"), "load": ("array", "dtype"),
           "store": ("array", "dtype"), "alloc": ("array", "dtype"),
           "routine": ("array", "dtype", "operands", "routine"), "rounded": ("dtype",),
-          "narrow": ("function",), "has_dtype": ("dtype",), "fitted": ("dtype",)}
+          "narrow": ("function",), "invoke": ("callee",), "has_dtype": ("dtype",), "fitted": ("dtype",)}
 
 
 @with_room
@@ -207,7 +207,7 @@ class _Checker:
         if row is None:
             raise self.error(op, 5, f"there is no operation {op.opcode}")
         kinds = tuple(a.kind for a in op.args)
-        if (kinds, op.kind) not in row.signatures and op.opcode not in ("call", "routine"):
+        if (kinds, op.kind) not in row.signatures and op.opcode not in ("call", "routine", "invoke"):
             raise self.error(op, 5, f"{op.opcode} does not take ({_names(kinds)}) and give {op.kind}")
         self.check_attrs(op)
         self.define([op], op)

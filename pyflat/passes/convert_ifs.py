@@ -154,6 +154,8 @@ class _Conversion:
         self.build.node(new)
 
     def convert_op(self, op: Op, under: _Predicate | None) -> None:
+        if op.opcode == "invoke":
+            raise InternalError(f"convert_ifs found a call of {op.attr('callee')}: ir.edit.module.inlined comes first")
         args = [self.stands_for.get(arg, arg) for arg in op.args]
         if is_guarded(op):
             args[0] = self.conjunction(self.predicate(under), args[0])

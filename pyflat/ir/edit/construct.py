@@ -1,4 +1,4 @@
-"""Writing IR by hand: a function builder with a context manager for each control node, and modules of functions.
+"""Writing IR by hand: a function builder with a context manager for each control node.
 
     f = FunctionBuilder("relu", {"x": FLOAT}, [FLOAT])
     (x,) = f.params
@@ -9,7 +9,7 @@
     fn = f.finish()
 
 An arm or body that is not ended yields nothing. Code after an exit is dropped.
-Source: the seed document on the Tint IR (builder, module, dead code).
+Source: the seed document on the Tint IR (builder, dead code).
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from pyflat.ir.build import Builder
-from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Loop, Param, Region, Value, Yield
-from pyflat.ir.parse import parse_function
-from pyflat.ir.print import format_function
-from pyflat.ir.types import Kind
+from pyflat.ir.edit.module import kind_of_call
+from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Loop, Op, Param, Region, Value, Yield
+from pyflat.ir.types import PACK, Kind
 from pyflat.ir.validate import validate
 
 
@@ -94,6 +93,14 @@ class FunctionBuilder(Builder):
         node.body = items
         self.node(node)
 
+    def invoke(self, callee: Function, *args: Value) -> list[Value]:
+        """The results of a call of another function of the module."""
+        kinds = callee.result_kinds
+        call = self.append(Op("invoke", args, kind_of_call(kinds), attrs=(("callee", callee.name),)))
+        if call.kind is not PACK:
+            return [call for _ in kinds]
+        return [self.op("part", call, kind=kind, index=at) for at, kind in enumerate(kinds)]
+
     def leave(self, label: Label, *values: Value) -> None:
         self.end(Exit(label, values))
 
@@ -110,31 +117,3 @@ class FunctionBuilder(Builder):
 
 def _named(kinds: Mapping[str, Kind] | None) -> list[Param]:
     return [Param(kind, name) for name, kind in (kinds or {}).items()]
-
-
-class Module:
-    """Functions by name, in order."""
-
-    def __init__(self, functions: Sequence[Function] = ()):
-        self.functions: dict[str, Function] = {}
-        for fn in functions:
-            self.add(fn)
-
-    def add(self, fn: Function) -> None:
-        """Raises ValueError when there is a function of that name."""
-        if fn.name in self.functions:
-            raise ValueError(f"there are two functions {fn.name}")
-        self.functions[fn.name] = fn
-
-
-def format_module(module: Module) -> str:
-    """The texts of all functions, with an empty line between them."""
-    return "\n".join(map(format_function, module.functions.values()))
-
-
-def parse_module(text: str) -> Module:
-    """What `format_module` printed. Raises ParseError with the line in the function's own text."""
-    lines = text.splitlines()
-    starts = [i for i, line in enumerate(lines) if line.startswith("func ")]
-    ends = [*starts[1:], len(lines)]
-    return Module([parse_function("\n".join(lines[a:b])) for a, b in zip(starts, ends, strict=True)])

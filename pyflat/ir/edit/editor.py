@@ -149,15 +149,17 @@ class Editing:
         self._graft(cursor, piece.items)
         piece.settled = True
 
-    def delete(self, piece: Extracted, *, undefine: bool = False) -> None:
-        """Drop an extracted piece. With `undefine`, what still uses its values reads undefined ones."""
-        self._check_open(piece)
-        used = used_outside(piece.items, self.fn)
+    def delete(self, *pieces: Extracted, undefine: bool = False) -> None:
+        """Drop extracted pieces. With `undefine`, what still uses their values reads undefined ones."""
+        for piece in pieces:
+            self._check_open(piece)
+        used = used_outside([item for piece in pieces for item in piece.items], self.fn)
         if used and not undefine:
             raise InternalError(f"a deleted value is still used: {used[0]!r}")
         if used:
             replace_uses(self.fn.body, {value: undefined(value.kind) for value in used})
-        piece.settled = True
+        for piece in pieces:
+            piece.settled = True
 
     def clone(self, piece: Extracted) -> Extracted:
         """A copy of an extracted piece, with values and labels of its own."""
