@@ -35,6 +35,7 @@ class Kernel:
     fast       functions that may stand for others in the bodies of parallel loops (`math="fast"`), by their operations
     virtualize which arrays that are made inside become virtual, as the options say
     local      the arrays that it makes, by their names in the IR, as they are before any pass
+    reordered  arguments to which a run may have stored before a fault that comes first in the original
     decided    what became of those that the passes have looked at
     """
 
@@ -47,6 +48,7 @@ class Kernel:
     fast: Mapping[str, str] = field(default_factory=dict, init=False)
     virtualize: Virtualize = field(default_factory=Virtualize, init=False)
     local: dict[str, MadeArray] = field(default_factory=dict, init=False)
+    reordered: set[str] = field(default_factory=set, init=False)
     decided: dict[str, Decision] = field(default_factory=dict, init=False)
 
     def modes(self, rows: Mapping[str, int | str]) -> dict[str, ArrayMode]:
@@ -107,11 +109,12 @@ class Kernel:
         warns = [op for op in ops if may_warn(op.opcode, op.kind)]
         if ends is None or strict and warns or any(op not in ends for op in faulty):
             return self.written
+        moved = tuple(name for name in self.written if name in self.reordered)
         if not (faulty or warns or self._is_left_early(ops)):
-            return ()
+            return moved
         memory = {name: a.memory for name, a in self.arguments.items() if isinstance(a, ArrayArgument)}
         read = {memory.get(name) for op in ops for name in arrays_read(op)}
-        return tuple(name for name in self.written if memory[name] in read)
+        return tuple(name for name in self.written if memory[name] in read or name in moved)
 
     def _is_left_early(self, ops: Sequence[Op]) -> bool:
         exits = any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT

@@ -8,8 +8,9 @@
 
 A load behind a store is the number then (`forward_stores`), and an array that nothing reads goes (`prune_carried`). It
 is done for arrays that are made inside. Whatever both loops touch, one of them storing, is the same element in the same
-iteration only: on some axis both have one sum with the counter, which is not negative. Nothing of the earlier loop
-raises, unless the later one stores to arrays made inside alone: the original would not have stored.
+iteration only: on some axis both have one sum with the counter, which is not negative. Where something of the earlier
+loop may raise, and the later one stores to arguments, the original would not have stored: `reordered` is told their
+names, so that they are put back, or the loops stay apart.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from pyflat.passes.record import Pass
 
 
 def fuse_loops(fn: Function, *, lengths: Sequence[int] = (), memories: Mapping[str, int] | None = None,
-               tangled: Collection[str] = ()) -> Function:
+               tangled: Collection[str] = (), reordered: set[str] | None = None) -> Function:
     """`fn` itself where no loops run as one. `lengths`: which parameters are lengths of axes; `memories`: the numbers
     of arguments, one number for those that overlap; in arrays that are `tangled` an element may have several places."""
     made = {op.attr("array") for op in all_ops(fn.body) if op.opcode == "alloc"}
     if not made or sum(isinstance(item, Loop) for item in walk(fn.body)) < 2:
         return fn
     copy = copy_function(fn)
-    fuser = _Fuser(copy, lengths, memories or {}, made, tangled)
+    fuser = _Fuser(copy, lengths, memories or {}, made, tangled, reordered)
     return copy if fuser.fuse(copy.body) else fn
 
 
@@ -47,8 +48,8 @@ class _Fuser:
     """`made`: arrays that are made inside."""
 
     def __init__(self, fn: Function, lengths: Sequence[int], memories: Mapping[str, int], made: Collection[str],
-                 tangled: Collection[str]):
-        self.memories, self.made, self.tangled = memories, made, tangled
+                 tangled: Collection[str], reordered: set[str] | None):
+        self.memories, self.made, self.tangled, self.reordered = memories, made, tangled, reordered
         self.lengths: set[Value] = {fn.params[at] for at in lengths}
         given = [fn.params[at] for at in lengths]
         self.small = frozenset(small_ints(fn, given))
@@ -93,12 +94,17 @@ class _Fuser:
         stored = {op.attr("array") for op in own if op.opcode == "store"}
         if not any(op.opcode == "load" and op.attr("array") in stored & {*self.made} for op in other):
             return False
-        visible = any(op.opcode == "store" and op.attr("array") not in self.made for op in other)
-        if visible and self._may_raise(first):
+        visible = {op.attr("array") for op in other if op.opcode == "store"}.difference(self.made)
+        moved = visible if visible and self._may_raise(first) else set[str]()
+        if moved and self.reordered is None:
             return False
         inside = {*definitions([first, second])}
-        return all(self._are_apart(a, one, b, two, inside) for a in own for b in other
-                   if "store" in (a.opcode, b.opcode) and self._memory(a) == self._memory(b))
+        if not all(self._are_apart(a, one, b, two, inside) for a in own for b in other
+                   if "store" in (a.opcode, b.opcode) and self._memory(a) == self._memory(b)):
+            return False
+        if self.reordered is not None:
+            self.reordered |= moved
+        return True
 
     def _memory(self, access: Op) -> object:
         name = access.attr("array")

@@ -50,21 +50,23 @@ from pyflat.ir.uses import Key, Keys
 from pyflat.passes.record import Pass
 
 OUTSIDE = Fault("Undecided", "an index outside of its axis")
+RECOMPUTED = 32
+"""Operations that an element may cost in further places: in machine code they are cheaper than memory."""
 REPEATED = 10**6
 """Reads of an element in each iteration of a loop that its place does not depend on."""
 
 
 def inline_arrays(fn: Function, *, lengths: Sequence[int] = (), tangled: Collection[str] = (),
-                  virtualize: Virtualize = NO_SETTING, budget: int = 0,
+                  virtualize: Virtualize = NO_SETTING, whole: bool = True,
                   decided: MutableMapping[str, Decision] | None = None) -> Function:
     """`fn` itself where all arrays stay. `lengths`: which parameters are lengths of axes; in arrays that are `tangled`
-    an element may have several places; `budget`: the operations that an element may cost in further places, by
-    default; `decided` is told what became of each array."""
+    an element may have several places; `whole`: nests become operations on whole arrays, of which each takes memory
+    anyway; `decided` is told what became of each array."""
     made = [op for op in all_ops(fn.body) if op.opcode == "alloc"]
     if not made:
         return fn
     copy = copy_function(fn)
-    inliner = _Inliner(copy, [copy.params[at] for at in lengths], tangled, virtualize, budget,
+    inliner = _Inliner(copy, [copy.params[at] for at in lengths], tangled, virtualize, whole,
                        {} if decided is None else decided)
     return copy if inliner.run() else fn
 
@@ -74,8 +76,8 @@ PASS = Pass(inline_arrays)
 
 class _Inliner:
     def __init__(self, fn: Function, lengths: Sequence[Value], tangled: Collection[str], virtualize: Virtualize,
-                 budget: int, decided: MutableMapping[str, Decision]):
-        self.fn, self.lengths, self.tangled, self.budget = fn, lengths, tangled, budget
+                 whole: bool, decided: MutableMapping[str, Decision]):
+        self.fn, self.lengths, self.tangled, self.whole = fn, lengths, tangled, whole
         self.virtualize, self.decided = virtualize, decided
         self.asked = dict(virtualize.memory)
 
@@ -99,11 +101,12 @@ class _Inliner:
             reason = found if isinstance(found, str) else self._unwanted(found)
             if not isinstance(found, str) and not reason:
                 groups[found.loop].append(found)
-            reads = 0 if isinstance(found, str) else _visits(found)
+            loads = self.facts.accesses[made.attr("array")]
+            reads = sum(op.opcode == "load" for op in loads) if isinstance(found, str) else _visits(found)
             complexity = "complex" if isinstance(found, str) else found.complexity
             self.decided[made.attr("array")] = Decision("stored", reason, reads, complexity)
         for group in groups.values():
-            reason = _obstacle(group)
+            reason = _obstacle(group, whole=self.whole)
             for each in group:
                 self.decided[each.array] = Decision("stored" if reason else "virtual", reason, _visits(each),
                                                     each.complexity)
@@ -126,7 +129,7 @@ class _Inliner:
         visits = _visits(found)
         if settings.max_visits is not None:
             return "" if visits <= settings.max_visits else "visits"
-        return "" if (visits - 1) * _cost(found) <= self.budget else "visits"
+        return "" if (visits - 1) * _cost(found) <= (0 if self.whole else RECOMPUTED) else "visits"
 
 
 def _visits(found: Producer) -> int:
@@ -162,7 +165,7 @@ _CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "load", "select", "rounde
                     "eq", "ne", "and", "or", "not", "is_nan"})
 
 
-def _obstacle(group: Sequence[Producer]) -> str:
+def _obstacle(group: Sequence[Producer], *, whole: bool) -> str:
     """Why what a nest writes has to be written there."""
     if any([id(each) for each, _ in other.loops] != [id(each) for each, _ in group[0].loops] for other in group):
         return "shared-loop"
@@ -170,8 +173,10 @@ def _obstacle(group: Sequence[Producer]) -> str:
         return ""
     if _does_more(group):
         return "shared-loop"
-    read = all(_box(each) is not None for each in group if each.warns)
-    return "" if read and _is_rectangular(group[0]) else "unread"
+    boxes = [_box(each) for each in group if each.warns]
+    rest = whole and len(group[0].loops) > 1 and any(
+        box is not None and not _is_all(box[0], group[0]) for box in boxes)
+    return "unread" if rest or None in boxes or not _is_rectangular(group[0]) else ""
 
 
 def _does_more(group: Sequence[Producer]) -> bool:
@@ -224,6 +229,12 @@ def _is_beside(first: Sequence[Range], other: Sequence[Range], axis: int) -> boo
         if gaps[0] != gaps[1] or gaps[0].terms or at != axis and gaps[0].offset:
             return False
     return True
+
+
+def _is_all(box: Sequence[Range], found: Producer) -> bool:
+    """A box is surely all of a nest."""
+    return all(_is_behind(_sum_of(counted.lower), low) and _is_behind(high, _sum_of(counted.upper))
+               for (low, high), (_, counted) in zip(box, found.loops, strict=True))
 
 
 class _Around:
@@ -361,7 +372,7 @@ class _Nest:
         self._strip(stores)
         scope = _Around(self.facts, self.keys)
         scope.ops = before.ops
-        if others or boxes and not all(self._is_all(box) for box, _ in boxes):
+        if others or boxes and not all(_is_all(box, self.group[0]) for box, _ in boxes):
             nest.append(self.loop)
             if not others:
                 self._forget_memory(rest)
@@ -440,13 +451,6 @@ class _Nest:
                 param: init for param, init in zip(loop.params, loop.inits, strict=True) if param.kind is MEMORY}
             left = dict(zip(loop.results, leave.end.values, strict=True))
             replace_uses([self.loop, *rest], {**given, **{result: given[value] for result, value in left.items()}})
-
-    def _is_all(self, box: Sequence[Range]) -> bool:
-        """A box is surely all of the nest."""
-        for (low, high), (_, counted) in zip(box, self.group[0].loops, strict=True):
-            if not _is_behind(_sum_of(counted.lower), low) or not _is_behind(high, _sum_of(counted.upper)):
-                return False
-        return True
 
     def _keep_the_rest(self, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Around, nest: list[Item]
                        ) -> None:

@@ -83,19 +83,19 @@ FLOAT32_REFERENCE: Pipeline = (lower_exits.PASS,)
 
 
 def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize = NO_SETTING,
-           budget: int = 0) -> Pipeline:
+           whole: bool = True) -> Pipeline:
     """A kernel over arrays, which stays structured; in those that are `tangled` an element may have several places.
-    `budget` is what an element of an array that is made inside may cost in further places (`inline_arrays`)."""
+    `whole`: nests become operations on whole arrays."""
     params = {param: at for at, param in enumerate(made.function.params)}
     lengths = tuple(params[length] for length in made.lengths())
     folding = fold_constants.PASS.bind(share=True, lengths=lengths)
     memories = {name: a.memory for name, a in made.arguments.items() if isinstance(a, ArrayArgument)}
     fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled)
-    inlining = inline_arrays.PASS.bind(lengths=lengths, tangled=tangled, virtualize=virtualize, budget=budget,
+    inlining = inline_arrays.PASS.bind(lengths=lengths, tangled=tangled, virtualize=virtualize, whole=whole,
                                        decided=made.decided)
     forwarding, pruning = forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
     settling = folding, forwarding, pruning
-    return *settling, fusing, *settling, inlining, *settling
+    return *settling, fusing, *settling, inlining, *settling, fusing.bind(reordered=made.reordered), *settling
 
 
 VALUES: Pipeline = (gather_suspects.VALUES,)

@@ -54,9 +54,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("pyflat")
 MAX_VERSIONS = 64
-RECOMPUTED = 32
-"""Operations that an element of an array made inside may cost in further places: in machine code they are cheaper than
-memory, on whole arrays each is a pass over memory."""
 MAX_OVERLAP_WORK = 10_000
 """Steps of the search whether two arrays share an element; beyond it they are taken to."""
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
@@ -329,7 +326,7 @@ class Kernels:
         kernel.virtualize = options.virtualize
         tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
         kernel.function = pipelines.run(kernel.function, pipelines.kernel(
-            kernel, tangled, kernel.virtualize, RECOMPUTED if target.machine_code else 0))
+            kernel, tangled, kernel.virtualize, whole=not target.machine_code))
         if options.math == "fast" and target.machine_code:  # NumPy's own functions warn, and stay
             kernel.fast = {name: other for name, other in target.fast_functions().items() if not name.startswith("np_")}
         compiled = target.kernel(kernel, arrays)
