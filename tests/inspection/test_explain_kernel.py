@@ -75,3 +75,45 @@ def test_arrays_say_what_was_decided(target, rows):
     assert kept(target) == {
         "gone": (f"virtual; an element is read 1 time; simple; saves {size} bytes", size, "gone = np.empty((n - 1, m))"),
         "rows": (rows, "8 * a.shape[0] * a.shape[1]", "rows = np.empty((n, m))")}
+
+
+def complex_ones(a, out):
+    t = np.empty(a.shape[0])
+    for i in range(a.shape[0]):
+        t[i] = a[i] * 2.0
+    for i in range(1, a.shape[0]):
+        out[i] = t[i] - t[i - 1]
+
+
+def simple_ones(a, out):
+    t = np.empty(a.shape[0])
+    for i in range(a.shape[0]):
+        t[i] = a[i]
+    for i in range(1, a.shape[0]):
+        out[i] = t[i] - t[i - 1]
+
+
+def constants(a, out):
+    t = np.empty(a.shape[0])
+    for i in range(a.shape[0]):
+        t[i] = 0.5
+    for i in range(1, a.shape[0]):
+        out[i] = t[i] - t[i - 1] * a[i]
+
+
+@pytest.mark.parametrize(("target", "function", "option", "values"), [
+    ("numpy", complex_ones, "max_visits", (1, 2)), ("numba", complex_ones, "max_visits", (1, 2)),
+    ("numba", complex_ones, "inline_complex_computations", (False, None)),
+    ("numpy", simple_ones, "inline_simple_computations", (False, True)),
+    ("numpy", constants, "inline_scalar_constexprs", (False, True)),
+], ids=["visits-numpy", "visits-numba", "complex", "simple", "constants"])
+def test_a_setting_decides(target, function, option, values):
+    found = []
+    for value in values:
+        twin = pyflat.twin(function, target=target, **{"max_visits": None if "complex" in option else 1, option: value})
+        out, wanted = np.zeros(4), np.zeros(4)
+        twin(A[:, 0].copy(), out)
+        function(A[:, 0], wanted)
+        np.testing.assert_array_equal(out, wanted)
+        found += [array.kept.partition(";")[0] for array in twin.explain().arrays if array.name == "t"]
+    assert found == ["stored", "virtual"]

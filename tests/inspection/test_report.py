@@ -196,12 +196,13 @@ def test_a_choice_in_a_kernel_is_linked_with_numpy_s_where():
 
 
 def test_lines_of_a_kernel_are_linked_with_the_ir_and_say_what_becomes_of_arrays():
-    found = pyflat.twin(blur, target="numba").report("f8[:,:],f8[:,:]")
+    twin = pyflat.twin(blur, target="numba", inline_complex_computations=False)
+    found = twin.report("f8[:,:],f8[:,:]")
     linked = of_lines(found)
     assert [line.split()[0] for line in linked["for y in range(h):"] if "loop" in line] == ["loop"]
     assert [line.split()[2] for line in linked["return v * 0.5"]] == ["mul"]
     kept = {text for sort, text in remarks(found, "rows = np.empty") if sort == "array"}
-    assert "buffer of 3 rows; saves 8 * (a.shape[0] - 3) * a.shape[1] bytes" in kept
+    assert any(text.startswith("buffer of 3 rows; 209 complex: ") for text in kept)
     assert any("row by row" in text for _, text in remarks(found, "for y in range(h)"))
     assert not any("tested" in text for _, text in remarks(found, "for x in range(1, w - 1):  # across"))
 
