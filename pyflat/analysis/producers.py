@@ -20,7 +20,7 @@ from pyflat.analysis.parallel_loops import carries_memory_only
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.sure_indices import sure_indices
 from pyflat.analysis.temporaries import Complexity
-from pyflat.ir.affine import Affine, affine, places, symbol
+from pyflat.ir.affine import ZERO, Affine, affine, places, symbol
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import Counted, all_ops, definitions, recognise_counted
 from pyflat.ir.memory import arrays_read, may_warn
@@ -204,6 +204,40 @@ class Producers:
 
         note(self.fn.body, None)
         return found
+
+    def is_overwritten(self, made: Op) -> bool:
+        """Whether one nest writes all elements before anything else looks at the array."""
+        name = made.attr("array")
+        stores = [op for op in self.accesses[name] if op.opcode == "store"]
+        if name in self.in_routines or not stores:
+            return False
+        found = self._nest(name, stores[0], [op for op in self.accesses[name] if op is not stores[0]])
+        if isinstance(found, str) or self._index(found):
+            return False
+        if self._is_returned(made) and found.items is not self.fn.body:
+            return False
+        counts: dict[Value, Counted] = {counted.iv: counted for _, counted in found.loops}
+        return len(found.place) == len(counts) == len(made.args) - 1 and all(
+            form == symbol(counter) and affine(counts[counter].lower) == ZERO
+            and affine(counts[counter].upper) == affine(extent)
+            for form, extent in zip(found.place, made.args, strict=False) for counter in list(form.terms)[:1])
+
+    def loads_of_fill(self, made: Op) -> list[Op]:
+        """Loads in the nest that writes an array, at the place that is written next: they find what it was filled with,
+        as the nest runs once, and comes to each element once."""
+        name = made.attr("array")
+        stores = [op for op in self.accesses[name] if op.opcode == "store"]
+        if len(stores) != 1 or name in self.in_routines:
+            return []
+        store = stores[0]
+        found_at = [affine(place) for place in places(store)]
+        own = [op for op in self.accesses[name] if op.opcode == "load" and op.args[0] is store.args[0]
+               and [affine(place) for place in places(op)] == found_at and self.ways[op] == self.ways[store]]
+        others = [op for op in self.accesses[name] if op is not store and op not in own]
+        found = self._nest(name, store, others) if own else ""
+        if isinstance(found, str) or self._index(found) or self.ways[made][-1][0] is not found.items:
+            return []
+        return own
 
     # --- the nest
     def _nest(self, name: str, store: Op, loads: Sequence[Op]) -> Producer | str:

@@ -7,9 +7,10 @@
         out[i] = t[i - 1] * t[i + 1]             out[i] = (a[i - 2] + a[i]) * (a[i] + a[i + 2])
 
 What makes an element is copied with other counters (`analysis.producers` says which, and where that cannot be), and
-what is there already is taken: sums of ints, elements, whatever is computed alike. Elements that no reader comes to
-are still computed where they may warn. An index of the nest that may be too large is tested once before it, and the
-original runs where one is. Whether it is worth it is decided by how often an element is read and what it costs.
+what is there already is taken: sums of ints, elements, whatever is computed alike. Elements that no reader comes to are
+still computed where they may warn. An index of the nest that may be too large is tested once before it, and the
+original runs where one is. Whether it is worth it is decided by how often an element is read and what it costs. What
+arrays are filled with goes where it is overwritten.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from itertools import pairwise
 from pyflat.analysis.producers import Producer, Producers, Read, covered, is_left, is_of_numpy
 from pyflat.analysis.temporaries import NO_SETTING, Decision, Virtualize
 from pyflat.ir.affine import Affine, affine, places
-from pyflat.ir.build import const
+from pyflat.ir.build import const, undefined
 from pyflat.ir.edit.copying import Copier, copy_function
 from pyflat.ir.loops import all_ops, definitions, recognise_counted, replace_uses
 from pyflat.ir.memory import may_warn
@@ -30,6 +31,7 @@ from pyflat.ir.nodes import (
     FAULT,
     TRUE,
     Block,
+    Const,
     Exit,
     Fault,
     Function,
@@ -83,11 +85,29 @@ class _Inliner:
 
     def run(self) -> bool:
         """Inline one nest after the other; whether there was one."""
-        found = False
+        found = self._take_fills()
         while group := self._next():
             _Nest(self.fn, self.facts, group).inline()
             found = True
+        for made in [op for op in all_ops(self.fn.body) if op.opcode == "alloc"]:
+            *sizes, fill = made.args
+            if not (isinstance(fill, Const) and fill.value is None) and self.facts.is_overwritten(made):
+                made.args, found = (*sizes, undefined(fill.kind)), True
         return found
+
+    def _take_fills(self) -> bool:
+        """Elements that are added to before anything else is done are numbers."""
+        facts, numbers = Producers(self.fn, self.lengths, self.tangled), dict[Value, Value]()
+        for made in [op for op in all_ops(self.fn.body) if op.opcode == "alloc"]:
+            fill = made.args[-1]
+            if isinstance(fill, Const) and fill.value is not None and is_left(fill, made.attr("dtype")):
+                numbers.update(dict.fromkeys(facts.loads_of_fill(made), fill))
+        there: dict[Value, Op] = {load: Op("select", (TRUE, fill, fill), load.kind) for load, fill in numbers.items()}
+        for item in walk(self.fn.body):
+            if isinstance(item, Block):
+                item.ops = [there.get(op, op) for op in item.ops]
+        replace_uses(self.fn.body, there)
+        return bool(numbers)
 
     def _next(self) -> list[Producer]:
         """The arrays of the first nest that goes."""
@@ -250,11 +270,11 @@ class _Around:
     def note(self, op: Op) -> None:
         """An operation that stands here anyway."""
         self.ops.append(op)
-        if op.kind is INT:
+        if op.kind is INT and (op.opcode != "index" or op in self.facts.indices.from_start):
             position = op.args[0] if op.opcode == "index" else op
             form = affine(position, self.facts.small)
             if form is not None:
-                self.sums.setdefault(_named(form, op.args[1] if op.opcode == "index" else None), op)
+                self.keys.merge(op, self.sums.setdefault(_named(form), position))
         if not is_barrier(op) and op.opcode not in ("store", "alloc", "routine"):
             self.known.setdefault(self.keys.key(op), op)
 
@@ -303,8 +323,8 @@ class _Around:
         return self.make("select", self.make("lt", first, second), *((second, first) if larger else (first, second)))
 
 
-def _named(form: Affine, length: Value | None = None) -> object:
-    return frozenset(form.terms.items()), form.offset, length
+def _named(form: Affine) -> object:
+    return frozenset(form.terms.items()), form.offset
 
 
 class _Paste(Copier):
@@ -338,8 +358,7 @@ class _Paste(Copier):
         if form is not None:
             form = form.substituted({**self.at, **{
                 each: self._form(self.values[each]) for each in form.terms if each in self.values}})
-            inside = self.scope.sums.get(_named(form, self.read(op.args[1]))) if op.opcode == "index" else None
-            self.values[op] = inside or self.scope.sum(form)
+            self.values[op] = self.scope.sum(form)
             return
         copy = Op(op.opcode, self.read_all(op.args), op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
         copy.statement = op.statement

@@ -343,8 +343,9 @@ def _value(name: str, value: Any) -> Any:
         return frozenset(whitelist_of(value).values())
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}={value!r}: expected an int")
-    if value < 1:
-        raise ValueError(f"{name}={value!r}: expected an int of at least 1")
+    least = int(name != "max_visits")
+    if value < least:
+        raise ValueError(f"{name}={value!r}: expected an int of at least {least}")
     return value
 
 

@@ -44,7 +44,7 @@ def places(**given):
     ({"max_unroll": 1e3}, TypeError, "expected an int"),
     ({"max_tracing_dim": 0}, ValueError, "max_tracing_dim=0: expected an int of at least 1"),
     ({"max_tracing_dim": None}, TypeError, "max_tracing_dim=None: expected an int"),
-    ({"max_visits": 0}, ValueError, "max_visits=0: expected an int of at least 1"),
+    ({"max_visits": -1}, ValueError, "max_visits=-1: expected an int of at least 0"),
     ({"max_visits": "once"}, TypeError, "max_visits='once': expected an int"),
     ({"inline_simple_computations": None}, TypeError, "inline_simple_computations=None: expected True or False"),
     ({"inline_complex_computations": 1}, TypeError, "inline_complex_computations=1: expected True or False"),

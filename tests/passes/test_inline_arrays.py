@@ -1,0 +1,356 @@
+"""Arrays that are computed where they are read: which do, that bits, exceptions, warnings and arrays are the original's,
+and what settings decide."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import pyflat
+from pyflat.ir.loops import all_ops
+from pyflat.ir.nodes import Loop, walk
+
+
+def stencils(a, out):
+    n = len(a)
+    t = np.empty(n)
+    for i in range(1, n - 1):
+        t[i] = a[i - 1] + a[i] + a[i + 1]
+    for i in range(2, n - 2):
+        out[i] = t[i - 1] * 0.5 + t[i] - t[i + 1]
+
+
+def planes(a, out):
+    n, m = a.shape
+    t = np.empty((n, m))
+    for i in range(1, n - 1):
+        for j in range(m):
+            t[i, j] = a[i - 1, j] - a[i + 1, j]
+    for i in range(2, n - 2):
+        for j in range(1, m - 1):
+            out[i, j] = t[i, j - 1] + t[i, j + 1]
+
+
+def transposed(a, out):
+    n, m = a.shape
+    t = np.empty((m, n))
+    for i in range(n):
+        for j in range(m):
+            t[j, i] = a[i, j] * 2.0
+    for j in range(m):
+        for i in range(n - 1, -1, -1):
+            out[i, j] = t[j, i] + 1.0
+
+
+def whole(a, b, out):
+    t = a * 2.0 + b
+    u = t - a
+    out[:] = t * u
+
+
+def smoothed(x):
+    s = np.empty(len(x))
+    for k in range(len(x)):
+        s[k] = x[k] * 0.5
+    return s
+
+
+def helped(a, out):
+    t = smoothed(a)
+    for i in range(1, len(a)):
+        out[i] = t[i] - t[i - 1]
+
+
+def summed(a, b, out):
+    t = np.zeros(len(a))
+    for i in range(len(a)):
+        t[i] += a[i] * b[i]
+    for i in range(len(a) - 1):
+        out[i] = t[i] + t[i + 1]
+
+
+def clipped(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        x = a[i] * 3.0
+        if x > 1.0:
+            x = 1.0
+        t[i] = x
+    for i in range(len(a) - 1):
+        out[i] = t[i + 1] - t[i]
+
+
+def constants(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = 2.5
+    for i in range(len(a) - 2):
+        out[i] = t[i] * a[i] + t[i + 1] + t[i + 2]
+
+
+def copied(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i]
+    for i in range(len(a)):
+        for j in range(len(a)):
+            out[i] = out[i] + t[j]
+
+
+def by_counter(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = i * 0.5
+    for i in range(len(a) - 1):
+        out[i] = t[i + 1] - t[i]
+
+
+def single(a, out):
+    t = np.empty(len(a), np.float32)
+    for i in range(len(a)):
+        t[i] = a[i] * 0.1
+    for i in range(1, len(a)):
+        out[i] = t[i] + t[i - 1]
+
+
+def early(a, out):
+    """Every second reader of one array in another one."""
+    n = len(a)
+    t, u = np.empty(n), np.empty(n)
+    for i in range(n):
+        t[i] = a[i] * 0.5
+    for i in range(n - 1):
+        u[i] = t[i + 1] - t[i]
+    for i in range(1, n - 1):
+        out[i] = u[i - 1] * t[i] + u[i]
+
+
+def in_steps(a, out):
+    """Again and again, in a loop around both."""
+    t = np.empty(len(a))
+    for _ in range(len(a)):
+        for i in range(1, len(a) - 1):
+            t[i] = out[0] + a[i - 1] + a[i + 1]
+        for i in range(2, len(a) - 2):
+            out[i] = t[i - 1] + t[i + 1]
+
+
+# --- that stay
+
+
+def in_place(a, out):
+    t = np.empty(len(a))
+    for i in range(1, len(a)):
+        t[i] = a[i - 1]
+    for i in range(1, len(a)):
+        a[i] = t[i] + t[len(a) - i]
+
+
+def beyond(a, out):
+    t = np.zeros(len(a))
+    for i in range(1, len(a) - 1):
+        t[i] = a[i]
+    for i in range(1, len(a) - 1):
+        out[i] = t[i - 1] + t[i + 1]
+
+
+def from_the_end(a, out):
+    t = np.zeros(len(a))
+    for i in range(len(a)):
+        t[i - 1] = a[i]
+    for i in range(len(a)):
+        out[i] = t[i]
+
+
+def given_back(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] + 1.0
+    for i in range(len(a) - 1):
+        out[i] = t[i + 1]
+    return t
+
+
+def diagonal(a, out):
+    t = np.zeros((len(a), len(a)))
+    for i in range(len(a)):
+        t[i, i] = a[i]
+    for i in range(1, len(a)):
+        out[i] = t[i, 0]
+
+
+def skewed(a, out):
+    t = np.zeros(2 * len(a))
+    for i in range(len(a)):
+        for j in range(len(a)):
+            t[i + j] = a[i] + a[j]
+    for i in range(len(a)):
+        out[i] = t[i]
+
+
+def scattered(a, out):
+    t = np.zeros(len(a) + 10)
+    for i in range(len(a)):
+        t[int(a[i]) % 7] = a[i]
+    for i in range(len(a)):
+        out[i] = t[i]
+
+
+def running(a, out):
+    t = np.empty(len(a))
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i]
+        t[i] = total
+    for i in range(1, len(a)):
+        out[i] = t[i] - t[i - 1]
+
+
+def sometimes_read(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 1e200
+    for i in range(1, len(a)):
+        if a[i] > 0.0:
+            out[i] = t[i - 1]
+
+
+def logarithms(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = math.log(a[i])
+    for i in range(1, len(a)):
+        out[i] = t[i - 1] + t[i]
+
+
+def often(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = np.sqrt(a[i]) / (a[i] + 1.0) + a[i] / 3.0
+    for i in range(2, len(a) - 2):
+        out[i] = t[i - 2] + t[i - 1] + t[i] + t[i + 1] + t[i + 2]
+
+
+A = np.linspace(0.5, 3.0, 40)
+G = (A[:35] * A[::-1][:35]).reshape(5, 7)
+LINES = (A, np.zeros(40))
+GONE = [(stencils, LINES), (planes, (G, np.zeros((5, 7)))), (transposed, (G, np.zeros((5, 7)))),
+        (whole, (A, A[::-1].copy(), np.zeros(40))), (helped, LINES), (summed, (A, A[::-1].copy(), np.zeros(40))),
+        (clipped, LINES), (constants, LINES), (copied, LINES), (by_counter, LINES), (single, LINES), (early, LINES)]
+STAY = [(in_place, "changed"), (beyond, "index-mismatch"), (from_the_end, "index-mismatch"), (given_back, "returned"),
+        (diagonal, "shared-counter"), (skewed, "several-counters"), (scattered, "escaping-index"),
+        (running, "untraced-loop"), (sometimes_read, "unread"), (logarithms, "raises"), (often, "visits"),
+        (in_steps, "changed")]
+
+
+def named(case):
+    return getattr(case, "__name__", "")
+
+
+def outcome(function, arguments):
+    given = [each.copy() for each in arguments]
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            result = function(*given)
+        except (ArithmeticError, ValueError, IndexError) as error:
+            result = type(error)
+    said = sorted({(each.category, str(each.message)) for each in found if each.category is RuntimeWarning}, key=str)
+    return [each.tobytes() for each in given], np.asarray(result).tobytes() if result is not None else None, said
+
+
+def version(twin):
+    return twin._caller.kernels.latest.kernel
+
+
+def allocations(twin):
+    return sum(op.opcode == "alloc" for op in all_ops(version(twin).function.body))
+
+
+@pytest.mark.parametrize(("function", "arguments"), GONE, ids=named)
+def test_an_array_goes(function, arguments):
+    twin = pyflat.twin(function, target="numba")
+    for rows in (len(arguments[0]), 4, 3, 2, 1, 0):
+        given = [each[:rows] for each in arguments]
+        for _ in range(2):
+            assert outcome(twin, given) == outcome(function, given)
+    assert allocations(twin) == 0
+    assert {each.mode for each in version(twin).decided.values()} <= {"virtual"}
+    assert twin.stats.replayed == 0
+
+
+@pytest.mark.parametrize(("function", "reason"), STAY, ids=named)
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_an_array_stays(function, reason, target):
+    twin = pyflat.twin(function, target=target)
+    for rows in (40, 5, 2, 1, 0):
+        given = [each[:rows] for each in LINES]
+        assert outcome(twin, given) == outcome(function, given)
+    assert version(twin).decided["t"].reason == reason
+
+
+@pytest.mark.parametrize(("function", "arguments"), GONE, ids=named)
+@pytest.mark.parametrize("visits", [0, 1, 100])
+def test_numpy_does_what_it_is_told(function, arguments, visits):
+    twin = pyflat.twin(function, target="numpy", max_visits=visits)
+    for rows in (len(arguments[0]), 3, 0):
+        given = [each[:rows] for each in arguments]
+        assert outcome(twin, given) == outcome(function, given)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("at", [0, 1, 2, 20, 37, 38, 39])
+def test_an_element_that_is_not_read_warns(target, at):
+    """`t[0]` and `t[39]` of the sums are not computed, `t[1]` is read once."""
+    a = A.copy()
+    a[at] = 1.7e308
+    twin = pyflat.twin(stencils, target=target)
+    assert outcome(twin, (a, np.zeros(40))) == outcome(stencils, (a, np.zeros(40)))
+
+
+@pytest.mark.parametrize("shorter", [0, 1, 39])
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_an_index_that_is_outside_raises_before_anything_is_stored(target, shorter):
+    given = (A, A[:shorter], np.zeros(40))
+    twin = pyflat.twin(summed, target=target)
+    assert outcome(twin, given) == outcome(summed, given)
+    assert twin.stats.replayed == 1
+
+
+def test_reads_beside_each_other_are_computed_once():
+    """Of `(a[i-2] + a[i-1] + a[i]) + ...` five elements are loaded."""
+    twin = pyflat.twin(stencils, target="numba")
+    twin(*map(np.copy, LINES))
+    loop = [item for item in walk(version(twin).function.body) if isinstance(item, Loop)][-1]
+    assert sum(op.opcode == "load" for op in all_ops(loop.body)) == 5
+
+
+def test_a_fill_that_is_overwritten_goes():
+    twin = pyflat.twin(given_back, target="numba")
+    twin(*map(np.copy, LINES))
+    zeros = pyflat.twin(beyond, target="numba")
+    zeros(*map(np.copy, LINES))
+    fills = [next(op.args[-1].value for op in all_ops(version(each).function.body) if op.opcode == "alloc")
+             for each in (twin, zeros)]
+    assert fills == [None, 0.0]
+
+
+SETTINGS = [
+    (stencils, {"max_visits": 2}, "visits"), (stencils, {"max_visits": 3}, ""),
+    (stencils, {"inline_complex_computations": False}, "complex"), (often, {"inline_complex_computations": True, "max_visits": 5}, ""),
+    (often, {"memory": {"t": "virtual"}}, ""), (stencils, {"memory": {"t": "stored"}}, "asked"),
+    (copied, {"inline_simple_computations": False}, "visits"), (constants, {"inline_scalar_constexprs": False, "max_visits": 2}, "visits"),
+    (constants, {"max_visits": 0}, ""),
+]
+
+
+@pytest.mark.parametrize(("function", "settings", "reason"), SETTINGS,
+                         ids=[f"{f.__name__}-{'-'.join(map(str, s))}-{r or 'virtual'}" for f, s, r in SETTINGS])
+def test_settings_decide(function, settings, reason):
+    twin = pyflat.twin(function, target="numba", **settings)
+    assert outcome(twin, LINES) == outcome(function, LINES)
+    decision = version(twin).decided["t"]
+    assert (decision.reason, decision.mode) == (reason, "stored" if reason else "virtual")
