@@ -210,6 +210,30 @@ def of_python(a, out):
         out[i] = t[i] * 10.0
 
 
+def windows(a, out):
+    """A loop in what makes an element, read in a loop: counters of the copies are their own."""
+    t = np.empty(len(a))
+    for i in range(2, len(a) - 2):
+        total = 0.0
+        for k in range(i % 5):
+            total += a[i + k - 2]
+        t[i] = total
+    for i in range(3, len(a) - 2):
+        out[i] = t[i] - t[i - 1]
+
+
+def moved_twice(a, out):
+    """Sums in sums: the element of `u` is the one of `a` at 2 * j + 1."""
+    n = len(a)
+    t, u = np.empty(n), np.empty(n)
+    for i in range(n - 2):
+        t[i + 1] = a[i]
+    for i in range(n - 3):
+        u[i + 2] = t[i + 2]
+    for j in range((n - 3) // 2):
+        out[j] = u[2 * j + 2]
+
+
 def tenths(a, out):
     """Filled with a number that a float32 does not hold."""
     t = np.full(len(a), 0.1, np.float32)
@@ -451,6 +475,12 @@ def added_up_inside(a, out):
             out[i] = t[i]
 
 
+def never_written(a, out):
+    t = np.zeros(len(a))
+    for i in range(1, len(a)):
+        out[i] = a[i] + t[i - 1]
+
+
 def in_a_routine(a, out):
     t = np.empty(len(a))
     for i in range(len(a)):
@@ -483,7 +513,7 @@ GONE = [(stencils, LINES), (planes, (G, np.zeros((5, 7)))), (transposed, (G, np.
         (whole, (A, A[::-1].copy(), np.zeros(40))), (helped, LINES), (summed, (A, A[::-1].copy(), np.zeros(40))),
         (clipped, LINES), (constants, LINES), (copied, LINES), (by_counter, LINES), (single, LINES), (early, LINES),
         (gaps, LINES), (corners, (G, np.zeros((5, 7)))), (middle, (G, np.zeros((5, 7)))), (pair, LINES), (without_the_last, LINES), (in_arms, LINES),
-        (two_stores, LINES), (tenths, LINES)]
+        (two_stores, LINES), (windows, LINES), (moved_twice, LINES), (tenths, LINES)]
 STAY = [(in_place, "changed"), (beyond, "index-mismatch"), (from_the_end, "index-mismatch"), (given_back, "returned"),
         (diagonal, "shared-counter"), (skewed, "several-counters"), (scattered, "escaping-index"),
         (running, "untraced-loop"), (sometimes_read, "unread"), (logarithms, "raises"), (often, "visits"),
@@ -491,7 +521,7 @@ STAY = [(in_place, "changed"), (beyond, "index-mismatch"), (from_the_end, "index
         (before_the_start, "index-mismatch"), (other_row, "index-mismatch"), (falling, "raises"),
         (index_in_an_arm, "raises"), (left_early, "unread"), (every_second_read, "unread"), (backwards, "unread"),
         (diagonal_read, "unread"), (trapezium, "unread"), (read_before, "index-mismatch"), (added_up, "index-mismatch"), (added_up_inside, "index-mismatch"),
-        (in_a_routine, "routine"), (exponentials, "visits"), (beside_a_sum, "shared-loop")]
+        (in_a_routine, "routine"), (never_written, "no-setter"), (exponentials, "visits"), (beside_a_sum, "shared-loop")]
 
 
 def named(case):
