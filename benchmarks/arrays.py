@@ -54,7 +54,7 @@ mean is at least 1.3.
 
 njit makes the temporaries of `hdiff` in new memory at each call, or in memory that was used before, as the C library
 happens to decide in a process: its time is 7 ms or 22 ms, and the ratio follows it
-([design](design/targets-numba-kernels.md#the-limit-of-hdiff-is-not-njits-times-five) has the limit).
+([design](design/passes.md#an-array-is-computed-where-it-is-read): the twin has no temporaries there).
 """
 LONGEST = 20.0
 """Seconds after which a call is given up."""
