@@ -52,7 +52,7 @@ class Virtualize:
     max_visits                   the most reads of an element that may be computed where it is read; None: by cost
     inline_scalar_constexprs     arrays of one constant are virtual however often they are read
     inline_simple_computations   so are those whose elements are an element of another array, an index, or constants
-    inline_complex_computations  others may be: False, never; None, by cost
+    inline_complex_computations  others may be: False, never; None, by cost; True, whatever they cost
     enable_device_only           arrays that are not virtual may keep a part of their rows
     memory                       what was asked for: pairs of an array's name and its mode
     """

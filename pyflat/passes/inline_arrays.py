@@ -96,12 +96,19 @@ class _Inliner:
         return found
 
     def _take_fills(self) -> bool:
-        """Elements that are added to before anything else is done are numbers."""
+        """Elements that are read as the array is made are numbers."""
         facts, numbers = Producers(self.fn, self.lengths, self.tangled), dict[Value, Value]()
         for made in [op for op in all_ops(self.fn.body) if op.opcode == "alloc"]:
-            fill = made.args[-1]
-            if isinstance(fill, Const) and fill.value is not None and is_left(fill, made.attr("dtype")):
-                numbers.update(dict.fromkeys(facts.loads_of_fill(made), fill))
+            fill, name = made.args[-1], made.attr("array")
+            if isinstance(fill, Const) and fill.value is None or not is_left(fill, made.attr("dtype")):
+                continue
+            loads = facts.loads_of_fill(made)
+            if loads == facts.accesses[name]:
+                if not self.virtualize.inline_scalar_constexprs or self.asked.get(name, "virtual") != "virtual":
+                    continue
+                if not facts.is_returned(made):
+                    self.decided[name] = Decision("virtual", "", len(loads), "constant")
+            numbers.update(dict.fromkeys(loads, fill))
         there: dict[Value, Op] = {load: Op("select", (TRUE, fill, fill), load.kind) for load, fill in numbers.items()}
         for item in walk(self.fn.body):
             if isinstance(item, Block):
@@ -146,9 +153,11 @@ class _Inliner:
             return ""
         if found.complexity == "complex" and settings.inline_complex_computations is False:
             return "complex"
-        visits = _visits(found)
-        if settings.max_visits is not None:
-            return "" if visits <= settings.max_visits else "visits"
+        visits, most = _visits(found), settings.max_visits
+        if most is None and settings.inline_complex_computations:
+            most = REPEATED - 1
+        if most is not None:
+            return "" if visits <= most else "visits"
         return "" if (visits - 1) * _cost(found) <= (0 if self.whole else RECOMPUTED) else "visits"
 
 

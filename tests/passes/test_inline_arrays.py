@@ -354,3 +354,44 @@ def test_settings_decide(function, settings, reason):
     assert outcome(twin, LINES) == outcome(function, LINES)
     decision = version(twin).decided["t"]
     assert (decision.reason, decision.mode) == (reason, "stored" if reason else "virtual")
+
+
+def filled(a, out):
+    t = np.full(len(a), 0.1)
+    for i in range(len(a)):
+        for j in range(3):
+            out[i] = out[i] + t[i] * a[i] - t[j]
+
+
+def filled_and_given_back(a, out):
+    t = np.full(len(a), 0.1, np.float32)
+    for i in range(len(a)):
+        out[i] = t[i] + a[i]
+    return t
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("function", "settings", "mode"), [
+    (filled, {}, "virtual"), (filled, {"inline_scalar_constexprs": False}, "stored"), (filled, {"memory": {"t": "stored"}}, "stored"),
+    (filled_and_given_back, {}, "stored")], ids=["plain", "not-wanted", "asked", "returned"])
+def test_an_array_of_one_number(target, function, settings, mode):
+    twin = pyflat.twin(function, target=target, **settings)
+    for rows in (40, 3, 2, 0):
+        given = [each[:rows] for each in LINES]
+        assert outcome(twin, given) == outcome(function, given)
+    assert (version(twin).decided["t"].mode, allocations(twin)) == (mode, int(mode == "stored"))
+
+
+def one_after_the_other(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(len(a)):
+        out[i] = t[i] + 1.0
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_an_array_that_shall_be_stored_is(target):
+    twin = pyflat.twin(one_after_the_other, target=target, memory={"t": "stored"})
+    assert outcome(twin, LINES) == outcome(one_after_the_other, LINES)
+    assert allocations(twin) == 1
