@@ -395,3 +395,25 @@ def test_an_array_that_shall_be_stored_is(target):
     twin = pyflat.twin(one_after_the_other, target=target, memory={"t": "stored"})
     assert outcome(twin, LINES) == outcome(one_after_the_other, LINES)
     assert allocations(twin) == 1
+
+
+def by_row(a, b, out):
+    """What is done for a row is done where the row is empty, too."""
+    t = np.empty((len(a), len(out)))
+    for i in range(len(a)):
+        x = b[i] * 1e300
+        for j in range(len(out)):
+            t[i, j] = x + a[i]
+    for i in range(len(a)):
+        for j in range(len(out)):
+            out[j] = out[j] + t[i, j]
+
+
+@pytest.mark.parametrize("columns", [0, 3])
+@pytest.mark.parametrize("rows", [4, 2])
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_what_is_done_for_a_row(target, rows, columns):
+    for large in (1.0, 1e30):
+        given = (A[:4], A[:rows] * large, np.zeros(columns))
+        twin = pyflat.twin(by_row, target=target)
+        assert outcome(twin, given) == outcome(by_row, given)
