@@ -71,7 +71,7 @@ def chosen(a, b, s):
         r = range(a, b, s)
     t = len(r)
     for i in r:
-        t = t * 3 + i
+        t = (t * 3 + i) % 10007
     return t
 
 
