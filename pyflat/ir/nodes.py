@@ -327,7 +327,7 @@ def child_lists(node: Node) -> tuple[list[Item], ...]:
             return (node.body,)
 
 
-def walk(items: list[Item]) -> Iterator[Item]:
+def walk(items: Sequence[Item]) -> Iterator[Item]:
     """Every block and node of a list, depth first, a node before what it contains."""
     open_lists = [iter(items)]
     while open_lists:
