@@ -17,7 +17,7 @@ from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.exact.trigonometric import HALF_PI
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
-from pyflat.functions.vmath.steps import exact_product
+from pyflat.functions.vmath.steps import exact_product, horner
 
 _h = float.fromhex
 _P = tuple(map(_h, ("-0x1.5555555555555p-2", "0x1.99999999997fdp-3", "-0x1.24924923f7603p-3", "0x1.c71c6e5129a3bp-4",
@@ -28,23 +28,9 @@ _CENTRES = LibraryTable("atan", 241, 7, "d88cb8b9fdffb03f00536463", "48e09fcdce6
 """c, its arctangent, and the coefficients of z, z**2, ..."""
 
 
-def _polynomial(m: Machine, v: Number) -> Number:
-    p = _P[5]
-    for c in _P[4::-1]:
-        p = m.fma(p, v, c)
-    return p
-
-
 def _row(m: Machine, u: Number) -> Sequence[Number]:
     """For u from 1/16 to 1."""
     return m.rows(_CENTRES, (m.bits(m.fma(u, 256.0, 2.0**52)) - 16) & 255, 7)
-
-
-def _horner(m: Machine, z: Number, coefficients: Sequence[Number]) -> Number:
-    *others, result = coefficients
-    for c in reversed(others):
-        result = m.fma(result, z, c)
-    return result
 
 
 def atan(m: Machine, x: Number) -> Told:
@@ -56,13 +42,13 @@ def atan(m: Machine, x: Number) -> Told:
     rest = (1.0 - product) - error
     g = m.select(inverse, w, u)
     v = g * g
-    p, term = _polynomial(m, v), g * v
+    p, term = horner(m, v, _P), g * v
     turned = HALF_PI[0] - w
     large = (((((HALF_PI[0] - turned) - w) + HALF_PI[1]) - rest * w) - term * p) + turned
     row = _row(m, g)
     z = g - row[0]
     z = m.select(inverse, m.fma(rest, w, z), z)
-    q = _horner(m, z, row[2:])
+    q = horner(m, z, row[2:])
     above = m.select(u < 16.0, (HALF_PI[0] - row[1]) + m.fma(-q, z, HALF_PI[1]), large)
     below = m.select(u < _SHORT, m.fma(term, p, g), m.fma(q, z, row[1]))
     value = m.select(u >= _LARGE, HALF_PI[0], m.select(inverse, above, below))
@@ -91,12 +77,12 @@ def _angle(m: Machine, u: Number, rest: Number, negative: Number, turned: Number
     """The angle from 0 to pi of which the smaller operand by the larger is u + rest."""
     short = u < _SHORT
     v = u * u
-    cube, p, row = u * v, _polynomial(m, v), _row(m, u)
+    cube, p, row = u * v, horner(m, v, _P), _row(m, u)
     t = u - row[0]
     # From 0 on.
     z = t + rest
     low = m.select(m.abs(t) > m.abs(rest), (t - z) + rest, (rest - z) + t)
-    high = m.fma(z, row[2], m.fma(low, row[2], (z * z) * _horner(m, z, row[3:]))) + row[1]
+    high = m.fma(z, row[2], m.fma(low, row[2], (z * z) * horner(m, z, row[3:]))) + row[1]
     plain = m.select(short, u + m.fma(cube, p, rest), high)
     # From pi/2 or pi on, there or back.
     back = m.select(negative & turned & ~same, 1.0, -1.0)
@@ -105,5 +91,5 @@ def _angle(m: Machine, u: Number, rest: Number, negative: Number, turned: Number
     signed = back * u
     total = first + signed
     near = ((((first - total) + signed) + second) + back * rest) + (back * cube) * p + total
-    far = m.fma(back * _horner(m, z, row[2:]), z, second) + (first + back * row[1])
+    far = m.fma(back * horner(m, z, row[2:]), z, second) + (first + back * row[1])
     return m.select(turned | negative, m.select(short, near, far), plain)

@@ -17,7 +17,7 @@ from pyflat.functions.vmath.exact.tables import Array, LibraryTable, as_they_are
 from pyflat.functions.vmath.exact.trigonometric import HALF_PI
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
-from pyflat.functions.vmath.steps import Pair
+from pyflat.functions.vmath.steps import Pair, horner
 
 _h = float.fromhex
 _P = tuple(map(_h, ("0x1.55555555554f9p-3", "0x1.333333336127dp-4", "0x1.6db6dae42c0e4p-5", "0x1.f1c7e04f4ad99p-6",
@@ -53,17 +53,8 @@ def _by_table(m: Machine, size: Number) -> Pair:
                      m.select(size >= 0.25, (m.right(b, 46) & 63) + 32, m.right(b, 47) & 31))
     row = m.rows(_CENTRES, index & 255, 13)
     z = size - row[0]
-    t = row[12]
-    for c in row[11:3:-1]:
-        t = m.fma(t, z, c)
+    t = horner(m, z, row[4:13])
     return m.fma(z, row[1], m.fma(t, z * z, row[2])), row[3]
-
-
-def _polynomial(m: Machine, v: Number) -> Number:
-    p = _P[5]
-    for c in _P[4::-1]:
-        p = m.fma(p, v, c)
-    return p
 
 
 def _root(m: Machine, x: Number, fused: bool) -> Pair:
@@ -73,7 +64,7 @@ def _root(m: Machine, x: Number, fused: bool) -> Pair:
     # 2**(511 - e // 2) for the biased exponent e
     estimate = start * m.floats(m.left(1534 - m.right(bits, 53), 52))
     r = m.fma(-(estimate * estimate), x, 1.0)
-    estimate = m.fma(m.fma(m.fma(r, _ROOT[3], _ROOT[2]), r, _ROOT[1]), r, _ROOT[0]) * estimate
+    estimate = horner(m, r, _ROOT) * estimate
     c = x * estimate
     high = m.fma(-(2.0**27), c, m.fma(c, 2.0**27, c)) if fused else (c + 2.0**24) - 2.0**24
     low = m.fma(-high, high, x) / m.fma(m.fma(-(estimate * 0.5), c, 1.5), c, high)
@@ -93,7 +84,7 @@ def asin(m: Machine, x: Number) -> Told:
     top = size >= _LAST
     rest = (1.0 - size) * 0.5
     v = m.select(top, rest, size * size)
-    p = _polynomial(m, v)
+    p = horner(m, v, _P)
     left, centre = _by_table(m, size)
     value = m.select(size < _FIRST, m.fma(p, size * v, size), left + centre)
     high, low = _root(m, rest, False)
@@ -109,7 +100,7 @@ def acos(m: Machine, x: Number) -> Told:
     top = size >= _LAST
     rest = (1.0 - size) * 0.5
     v = m.select(top, rest, size * size)
-    p = _polynomial(m, v)
+    p = horner(m, v, _P)
     near = HALF_PI[0] - x
     inner = near + m.fma(-p, x * v, ((HALF_PI[0] - near) - x) + HALF_PI[1])
     left, centre = _by_table(m, size)
