@@ -11,7 +11,7 @@ import pytest
 
 import pyflat
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Loop, walk
+from pyflat.ir.nodes import TRUE, Loop, walk
 
 
 def stencils(a, out):
@@ -138,6 +138,96 @@ def in_steps(a, out):
             out[i] = t[i - 1] + t[i + 1]
 
 
+def gaps(a, out):
+    """Of three elements one is not read."""
+    n = len(a)
+    t = np.empty(n)
+    for i in range(n):
+        t[i] = a[i] * 2.0
+    for i in range(n - 4):
+        out[i] = t[i] + t[i + 1] + t[i + 4]
+
+
+def corners(a, out):
+    n, m = a.shape
+    t = np.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            t[i, j] = a[i, j] * 2.0
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            out[i, j] = t[i - 1, j - 1] + t[i + 1, j + 1]
+
+
+def middle(a, out):
+    n, m = a.shape
+    t = np.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            t[i, j] = a[i, j] * 2.0
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            out[i, j] = t[i, j]
+
+
+def pair(a, out):
+    """One nest writes two arrays, of which not the same is read."""
+    n = len(a)
+    t, u = np.empty(n), np.empty(n)
+    for i in range(n):
+        t[i] = a[i] * 2.0
+        u[i] = a[i] * 2.5
+    for i in range(2, n):
+        out[i] = t[i]
+    for i in range(n - 2):
+        out[i] = u[i]
+
+
+def without_the_last(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(len(a) - 1):
+        out[i] = t[i]
+
+
+def in_arms(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(1, len(a)):
+        if i % 2 == 0:
+            out[i] = t[i]
+        out[i] = out[i] + t[i]
+
+
+def of_python(a, out):
+    """Its last elements, as NumPy's, warn where they are multiplied."""
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = i * 1e306
+    for i in range(1, len(a)):
+        out[i] = t[i] * 10.0
+
+
+def tenths(a, out):
+    """Filled with a number that a float32 does not hold."""
+    t = np.full(len(a), 0.1, np.float32)
+    for i in range(len(a)):
+        t[i] += a[i] * 1e-9
+    for i in range(1, len(a)):
+        out[i] = t[i]
+
+
+def two_stores(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i]
+        out[i] = a[i] * 2.0
+    for i in range(1, len(a)):
+        out[i] = out[i] + t[i]
+
+
 # --- that stay
 
 
@@ -234,16 +324,174 @@ def often(a, out):
         out[i] = t[i - 2] + t[i - 1] + t[i] + t[i + 1] + t[i + 2]
 
 
+def every_second_written(a, out):
+    t = np.zeros(len(a))
+    for i in range(0, len(a), 2):
+        t[i] = a[i]
+    for i in range(1, len(a)):
+        out[i] = t[i]
+
+
+def beyond_the_end(a, out):
+    t = np.zeros(len(a))
+    for i in range(len(a) - 1):
+        t[i] = a[i]
+    for i in range(len(a)):
+        out[i] = t[i]
+
+
+def before_the_start(a, out):
+    t = np.zeros(len(a))
+    for i in range(1, len(a)):
+        t[i] = a[i]
+    for i in range(len(a)):
+        out[i] = t[i]
+
+
+def other_row(a, out):
+    t = np.zeros((2, len(a)))
+    for i in range(len(a)):
+        t[0, i] = a[i]
+    for i in range(1, len(a)):
+        out[i] = t[1, i]
+
+
+def falling(a, out):
+    """The index of `a` is beyond its end where the counter is smallest."""
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[len(a) - i]
+    for i in range(1, len(a)):
+        out[i] = t[i]
+
+
+def index_in_an_arm(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        x = 1.0
+        if a[i] > 1.0:
+            x = a[i + 1]
+        t[i] = x
+    for i in range(1, len(a)):
+        out[i] = t[i]
+
+
+def left_early(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 1e200
+    for i in range(len(a)):
+        if a[i] > 2.0:
+            break
+        out[i] = t[i]
+
+
+def every_second_read(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 1e200
+    for i in range(0, len(a), 2):
+        out[i] = t[i]
+
+
+def backwards(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 1e200
+    for i in range(len(a)):
+        out[i] = t[len(a) - 1 - i]
+
+
+def diagonal_read(a, out):
+    t = np.empty((len(a), len(a)))
+    for i in range(len(a)):
+        for j in range(len(a)):
+            t[i, j] = a[i] * a[j]
+    for i in range(1, len(a)):
+        out[i] = t[i, i]
+
+
+def trapezium(a, out):
+    """Each row is longer than the one before it."""
+    n = len(a)
+    t = np.empty((n, 2 * n))
+    for i in range(n):
+        for j in range(i + n):
+            t[i, j] = a[i] * (j + 1.0)
+    for i in range(1, n):
+        for j in range(n):
+            out[i] = t[i, j]
+
+
+def read_before(a, out):
+    t = np.zeros(len(a))
+    for i in range(1, len(a)):
+        out[i] = t[i] + 1.0
+    for i in range(len(a)):
+        t[i] = a[i]
+    for i in range(1, len(a)):
+        out[i] = out[i] - t[i]
+
+
+def added_up(a, out):
+    t = np.zeros(len(a))
+    for _ in range(len(a)):
+        for i in range(len(a)):
+            t[i] += a[i]
+    for i in range(1, len(a)):
+        out[i] = t[i]
+
+
+def added_up_inside(a, out):
+    t = np.zeros(len(a))
+    for _ in range(len(a)):
+        for i in range(len(a)):
+            t[i] += a[i]
+        for i in range(1, len(a)):
+            out[i] = t[i]
+
+
+def in_a_routine(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] + 1.0
+    for i in range(1, len(a)):
+        out[i] = t[i] + np.sum(t)
+
+
+def exponentials(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = np.exp(a[i])
+    for i in range(1, len(a)):
+        out[i] = t[i] - t[i - 1]
+
+
+def beside_a_sum(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+        out[i] = a[i] * 1e200
+    for i in range(1, len(a)):
+        out[i] = out[i] + t[i]
+
+
 A = np.linspace(0.5, 3.0, 40)
 G = (A[:35] * A[::-1][:35]).reshape(5, 7)
 LINES = (A, np.zeros(40))
 GONE = [(stencils, LINES), (planes, (G, np.zeros((5, 7)))), (transposed, (G, np.zeros((5, 7)))),
         (whole, (A, A[::-1].copy(), np.zeros(40))), (helped, LINES), (summed, (A, A[::-1].copy(), np.zeros(40))),
-        (clipped, LINES), (constants, LINES), (copied, LINES), (by_counter, LINES), (single, LINES), (early, LINES)]
+        (clipped, LINES), (constants, LINES), (copied, LINES), (by_counter, LINES), (single, LINES), (early, LINES),
+        (gaps, LINES), (corners, (G, np.zeros((5, 7)))), (middle, (G, np.zeros((5, 7)))), (pair, LINES), (without_the_last, LINES), (in_arms, LINES),
+        (two_stores, LINES), (tenths, LINES)]
 STAY = [(in_place, "changed"), (beyond, "index-mismatch"), (from_the_end, "index-mismatch"), (given_back, "returned"),
         (diagonal, "shared-counter"), (skewed, "several-counters"), (scattered, "escaping-index"),
         (running, "untraced-loop"), (sometimes_read, "unread"), (logarithms, "raises"), (often, "visits"),
-        (in_steps, "changed")]
+        (in_steps, "changed"), (every_second_written, "untraced-loop"), (beyond_the_end, "index-mismatch"),
+        (before_the_start, "index-mismatch"), (other_row, "index-mismatch"), (falling, "raises"),
+        (index_in_an_arm, "raises"), (left_early, "unread"), (every_second_read, "unread"), (backwards, "unread"),
+        (diagonal_read, "unread"), (trapezium, "unread"), (read_before, "index-mismatch"), (added_up, "index-mismatch"), (added_up_inside, "index-mismatch"),
+        (in_a_routine, "routine"), (exponentials, "visits"), (beside_a_sum, "shared-loop")]
 
 
 def named(case):
@@ -311,6 +559,57 @@ def test_an_element_that_is_not_read_warns(target, at):
     assert outcome(twin, (a, np.zeros(40))) == outcome(stencils, (a, np.zeros(40)))
 
 
+@pytest.mark.parametrize("function", [gaps, corners, middle, pair, without_the_last, in_arms, helped, planes], ids=named)
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_whatever_element_warns_it_is_told(function, target):
+    """`a` has one element that is too large, in turn each."""
+    twin = pyflat.twin(function, target=target, max_visits=3)
+    shape = (4, 5) if function in (corners, middle, planes) else (9,)
+    for rows in range(1, shape[0] + 1):
+        for at in range(int(np.prod((rows, *shape[1:])))):
+            a = np.ones((rows, *shape[1:]))
+            a.reshape(-1)[at] = 1.7e308
+            given = (a, np.zeros(a.shape))
+            assert outcome(twin, given) == outcome(function, given)
+
+
+def test_operations_on_whole_arrays_leave_no_rest_of_a_nest():
+    twin = pyflat.twin(corners, target="numpy", max_visits=3)
+    twin(G, np.zeros((5, 7)))
+    assert version(twin).decided["t"].reason == "unread"
+
+
+def test_a_number_of_python_is_of_numpy_where_it_is_read():
+    twin = pyflat.twin(of_python, target="numba")
+    assert outcome(twin, LINES) == outcome(of_python, LINES)
+    assert version(twin).decided["t"].mode == "virtual"
+    assert any(op.opcode == "select" and op.args[0] is TRUE for op in all_ops(version(twin).function.body))
+
+
+def kept_fill(a):
+    t = np.full(len(a), 7.0)
+    for i in range(1, len(a)):
+        t[i] = a[i]
+    return t
+
+
+def fill_of_a_branch(a):
+    t = np.full(len(a), 7.0)
+    if a[0] > 1.0:
+        for i in range(len(a)):
+            t[i] = a[i]
+        for i in range(1, len(a)):
+            a[i] = t[i] * 0.5
+    return t
+
+
+@pytest.mark.parametrize("function", [kept_fill, fill_of_a_branch])
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_a_fill_that_is_given_back_stays(function, target):
+    twin = pyflat.twin(function, target=target)
+    assert outcome(twin, (A,)) == outcome(function, (A,))
+
+
 @pytest.mark.parametrize("shorter", [0, 1, 39])
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 def test_an_index_that_is_outside_raises_before_anything_is_stored(target, shorter):
@@ -318,6 +617,42 @@ def test_an_index_that_is_outside_raises_before_anything_is_stored(target, short
     twin = pyflat.twin(summed, target=target)
     assert outcome(twin, given) == outcome(summed, given)
     assert twin.stats.replayed == 1
+
+
+def beside(a, b, out):
+    t = np.empty(len(a))
+    for i in range(len(a) - 1):
+        t[i] = b[i] + a[i] * b[i + 1]
+    for i in range(len(a) - 2):
+        out[i] = t[i] + t[i + 1]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_the_largest_index_is_tested(target):
+    given = (A, A[:39], np.zeros(40))
+    twin = pyflat.twin(beside, target=target, max_visits=2)
+    assert outcome(twin, given) == outcome(beside, given)
+    assert outcome(twin, (A, A, np.zeros(40))) == outcome(beside, (A, A, np.zeros(40)))
+    assert twin.stats.replayed == 1
+
+
+def columns(a, b, out):
+    n, m = a.shape
+    t = np.empty((n, m))
+    for i in range(n):
+        for j in range(m):
+            t[i, j] = a[i, j] + b[j]
+    for i in range(1, n):
+        for j in range(m):
+            out[i, j] = t[i, j]
+
+
+def test_indices_of_a_nest_that_does_not_run_are_not_tested():
+    twin = pyflat.twin(columns, target="numba")
+    for rows in (0, 2):
+        given = (np.ones((rows, 7)), np.ones(3), np.zeros((rows, 7)))
+        assert outcome(twin, given) == outcome(columns, given)
+        assert twin.stats.replayed == rows // 2
 
 
 def test_reads_beside_each_other_are_computed_once():
