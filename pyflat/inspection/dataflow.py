@@ -29,8 +29,7 @@ from pyflat.ir.types import kind_of
 from pyflat.runtime.compiled import keep_loops
 from pyflat.targets.dataflow import CORRECTED, LITERAL, graph_of
 from pyflat.targets.dataflow.graph import BACK_INPUTS, Graph, LoopPorts, Node
-from pyflat.targets.dataflow.report import Report
-from pyflat.targets.dataflow.simulate import Simulation
+from pyflat.targets.dataflow.simulate import Report, Simulation
 
 CAPACITIES = (None, 1, 2, 4, 16)
 _PACE = frozenset({"stream", "gate", "carry"})
