@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from pyflat.inspection import dataflow
-from pyflat.targets.dataflow.report import token_text
+from pyflat.targets.dataflow.simulate import token_text
 
 
 def gcd(a: int, b: int) -> int:

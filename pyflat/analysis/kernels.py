@@ -35,6 +35,7 @@ class Kernel:
     fast       functions that may stand for others in the bodies of parallel loops (`math="fast"`), by their operations
     virtualize which arrays that are made inside become virtual, as the options say
     local      the arrays that it makes, by their names in the IR, as they are before any pass
+    source     `function` before any pass
     reordered  arguments to which a run may have stored before a fault that comes first in the original
     decided    what became of those that the passes have looked at
     """
@@ -48,6 +49,7 @@ class Kernel:
     fast: Mapping[str, str] = field(default_factory=dict, init=False)
     virtualize: Virtualize = field(default_factory=Virtualize, init=False)
     local: dict[str, MadeArray] = field(default_factory=dict, init=False)
+    source: Function = field(init=False)
     reordered: set[str] = field(default_factory=set, init=False)
     decided: dict[str, Decision] = field(default_factory=dict, init=False)
 

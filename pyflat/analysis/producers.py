@@ -136,7 +136,7 @@ class Producers:
         loads = [op for op in self.accesses[name] if op.opcode == "load"]
         if name in self.in_routines:
             return "routine"
-        if self._is_returned(made):
+        if self.is_returned(made):
             return "returned"
         if not stores:
             return "no-setter"
@@ -147,7 +147,7 @@ class Producers:
             return found
         return self._index(found) or self._slice(found) or self._reads(found, loads) or found
 
-    def _is_returned(self, made: Op) -> bool:
+    def is_returned(self, made: Op) -> bool:
         """Whether what it holds goes on to a result of the function, through stores and what loops carry."""
         seen, waiting = set[Value](), [made]
         ends = {id(end) for end in self._function_ends()}
@@ -214,7 +214,7 @@ class Producers:
         found = self._nest(name, stores[0], [op for op in self.accesses[name] if op is not stores[0]])
         if isinstance(found, str) or self._index(found):
             return False
-        if self._is_returned(made) and found.items is not self.fn.body:
+        if self.is_returned(made) and found.items is not self.fn.body:
             return False
         counts: dict[Value, Counted] = {counted.iv: counted for _, counted in found.loops}
         return len(found.place) == len(counts) == len(made.args) - 1 and all(
@@ -223,12 +223,14 @@ class Producers:
             for form, extent in zip(found.place, made.args, strict=False) for counter in list(form.terms)[:1])
 
     def loads_of_fill(self, made: Op) -> list[Op]:
-        """Loads in the nest that writes an array, at the place that is written next: they find what it was filled with,
-        as the nest runs once, and comes to each element once."""
+        """Loads that find what an array was filled with: all of one that nothing writes, and those in the nest that
+        writes it, at the place that is written next, as the nest runs once, and comes to each element once."""
         name = made.attr("array")
         stores = [op for op in self.accesses[name] if op.opcode == "store"]
-        if len(stores) != 1 or name in self.in_routines:
+        if name in self.in_routines or len(stores) > 1:
             return []
+        if not stores:
+            return self.accesses[name]
         store = stores[0]
         found_at = [affine(place) for place in places(store)]
         own = [op for op in self.accesses[name] if op.opcode == "load" and op.args[0] is store.args[0]

@@ -20,7 +20,7 @@ REASONS = {
     "inconsistent-indices": (4, "it is written at indices of several forms"),
     "shared-counter": (5, "two of its indices, or none, have the counter of one loop"),
     "several-counters": (51, "one of its indices is a sum of several counters"),
-    "untraced-loop": (6, "it is written in a loop that does not count, or in one that may be left early"),
+    "untraced-loop": (6, "the loops that write it do not count up by one, carry numbers, or may be left early"),
     "escaping-index": (7, "an index at which it is written is computed in the loop"),
     "escaping-value": (9, "what its elements are made of is not there where they are read"),
     "no-setter": (12, "no element of it is written"),
@@ -52,7 +52,7 @@ class Virtualize:
     max_visits                   the most reads of an element that may be computed where it is read; None: by cost
     inline_scalar_constexprs     arrays of one constant are virtual however often they are read
     inline_simple_computations   so are those whose elements are an element of another array, an index, or constants
-    inline_complex_computations  others may be: False, never; None, by cost
+    inline_complex_computations  others may be: False, never; None, by cost; True, whatever they cost
     enable_device_only           arrays that are not virtual may keep a part of their rows
     memory                       what was asked for: pairs of an array's name and its mode
     """

@@ -10,10 +10,9 @@ docs/how-to/backend.md is the whole story.
 """
 
 from pyflat.backend.flat import FlatFunction, Node
-from pyflat.backend.flatten import flatten_function
+from pyflat.backend.flatten import Preshader, flatten_function, preshader
 from pyflat.backend.graph import FlatGraph, graph
 from pyflat.backend.pack import PackedFunction, flatten_pack
-from pyflat.backend.preamble import Preshader, preshader
 from pyflat.backend.registered import target
 from pyflat.backend.residuals import Residual, fold_residuals
 from pyflat.backend.steps import FastMath, flatten_fold, flatten_fuse, flatten_optimize

@@ -10,7 +10,7 @@ from typing import Any
 
 from pyflat.errors import refuse
 from pyflat.frontend.callables import unwrap
-from pyflat.ir.opaque_calls import KINDS, VECTORS, result_shape
+from pyflat.ir.opaque_calls import KINDS, VECTORS, notes_of, result_shape
 from pyflat.ir.shape import Fixed, Labels, Leaf, Record, Shape, record_of
 from pyflat.ir.types import FLOAT, Kind, kind_of
 
@@ -35,7 +35,7 @@ def argument_shapes(
     for name in [*given, *constant]:
         if name not in parameters:
             raise refuse("flatten/static-name", f"{callee.function.__qualname__} has no parameter {name!r}")
-    notes = _annotations(callee.function)
+    notes = notes_of(callee.function)
     shapes: dict[str, Shape] = {}
     plain: list[str] = []
     for name, parameter in parameters.items():
@@ -72,13 +72,6 @@ def shape_of(described: Any) -> Shape:
                         "a constant goes into static=")
     cls, names, items = record
     return Record(cls, names, tuple(map(shape_of, items)))
-
-
-def _annotations(fn: FunctionType) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(fn)
-    except (NameError, TypeError, AttributeError):  # a name for type checkers only: annotations stay texts
-        return dict(inspect.get_annotations(fn))
 
 
 def _declared(note: Any, parameter: inspect.Parameter) -> Shape | None:

@@ -147,7 +147,7 @@ def _capacity(capacity: int | None) -> str:
 
 
 def _lines(program: Program, report: Report, trace: bool, figures: bool) -> list[str]:
-    from pyflat.targets.dataflow.report import token_text
+    from pyflat.targets.dataflow.simulate import token_text
 
     problems = report.problems()
     value = "" if report.deadlock or report.fault else f"{program.value(report)!r}"

@@ -1,28 +1,247 @@
-"""The command line: the group of all commands, and what ends the process.
+"""The command line: the group of all commands, the short ones, and what ends the process.
 
 Exit status: 0, 1 for a refused function (its message on stderr), 2 for a name or option that is wrong (one line
 on stderr), 3 for a bug of pyflat.
+
+    codes        the codes of refusals, and what each means
+    stubs        stub files, in which type checkers see the types of calls with arrays
+    doctor       what decides about values here; with SPEC DATA a comparison of a twin in each way, with exit status 1
+                 where it differs from its original, fails, or is refused on every target
+    show         the text of a twin, or of one of its stages
+    graph        a function as the pure dataflow graph that a backend gets
 """
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import click
 
+import pyflat
 from pyflat.cli.bench import bench
-from pyflat.cli.codes import codes
 from pyflat.cli.dataflow import dataflow
-from pyflat.cli.doctor import doctor
-from pyflat.cli.explain import explain, profile, report
-from pyflat.cli.graph import graph
-from pyflat.cli.output import die
-from pyflat.cli.show import show
-from pyflat.cli.specs import one_line
-from pyflat.cli.stubs import stubs
+from pyflat.cli.explain import arguments, explain, profile, report
+from pyflat.cli.output import die, print_diff, print_text, working
+from pyflat.cli.specs import BadSpec, bound, find_function, find_module, one_line
 from pyflat.cli.survey import survey
 from pyflat.cli.verify import prove, verify
-from pyflat.errors import FlattenError
+from pyflat.errors import CODES, FlattenError
+from pyflat.inspection.listing import STAGES, Stage
+from pyflat.targets.target import ShownName, having
+
+if TYPE_CHECKING:
+    from pyflat.backend import FlatFunction
+
+FORMATS = ("text", "counts", "json", "dot", "svg")
+STEPS = ("flatten", "fold", "optimize", "fuse")
+
+
+@click.command()
+@click.argument("spec")
+@click.option("--format", "shape", type=click.Choice(FORMATS), default="text", help="text: the nodes, one a line.")
+@click.option("--steps", type=click.Choice(STEPS), default="fuse", help="The last step; default: all of them.")
+@click.option("--fast-math", is_flag=True, help="Allow rewrites that change the last digits.")
+@click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
+@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep; may be repeated.")
+@click.option("--strict-fold", is_flag=True, help="Refuse what folding should have taken and did not.")
+def graph(
+    spec: str, shape: str, steps: str, fast_math: bool, kinds: str | None, whitelist: tuple[str, ...], strict_fold: bool
+) -> None:
+    """Print the graph of the function SPEC: no calls, no branches, no loops.
+
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
+    """
+    from pyflat import backend
+    fn = find_function(spec)
+    try:
+        with working(f"flattening {spec}"):
+            flat = backend.flatten_function(fn, whitelist, kinds=kinds, strict_fold=strict_fold)
+    except (TypeError, ValueError) as error:
+        raise BadSpec(" ".join(str(error).split())) from error
+    last = STEPS.index(steps)
+    if last >= 1:
+        flat = backend.flatten_fold(flat)
+    if last >= 2:
+        flat = backend.flatten_optimize(flat, fast_math=fast_math)
+    if last >= 3:
+        flat = backend.flatten_fuse(flat, fast_math=fast_math)
+    found = backend.graph(flat)
+    match shape:
+        case "counts":
+            lines = [f"{count:6} {opcode}" for opcode, count in found.counts.items()]
+            print_text("\n".join([*lines, f"{flat.size:6} in all"]))
+        case "json":
+            print_text(found.to_json())
+        case "dot":
+            print_text(found.to_dot())
+        case "svg":
+            try:
+                print_text(found.to_svg())
+            except RuntimeError as error:
+                raise BadSpec(str(error)) from error
+        case _:
+            print_text("\n".join([*(repr(node)[1:-1] for node in flat.nodes), *_results(flat)]))
+
+
+def _results(flat: FlatFunction) -> Iterator[str]:
+    for name, node in zip(flat.result_names, flat.results, strict=True):
+        yield f"result {name} = %{node.index}" if name else f"result = %{node.index}"
+
+
+@click.command()
+@click.argument("spec")
+@click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
+@click.option("--target", type=click.Choice(having("shows")), help="Runnable text, the graph, or a shader.")
+@click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
+@click.option("--faults", is_flag=True, help="Beside the twin its test: in which lanes the original may raise.")
+@click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
+@click.option("--static", multiple=True, metavar="NAME[=VALUE]",
+              help="A parameter that is no lane, but known (static); may be repeated.")
+@click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
+@click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Limit of iterations over a loop nest.")
+@click.option("--max-trips", type=click.IntRange(min=1), metavar="N", help="Bound of loops that stay loops.")
+@click.option("--errors", type=click.Choice(["raise", "mask", "nan", "unchecked"]), help="What a failing lane gives.")
+@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or within some ulp.")
+@click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
+@click.option("--fast-math", is_flag=True, default=None, help="Allow rewrites that change the last digits.")
+@click.option("--parallel", is_flag=True, default=None, help="Use more than one thread.")
+@click.option("--cache/--no-cache", default=None, help="Keep compiled twins.")
+@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep; may be repeated.")
+def show(
+    spec: str,
+    stage: Stage | None,
+    target: ShownName | None,
+    diff: bool,
+    faults: bool,
+    kinds: str | None,
+    **options: Any,
+) -> None:
+    """Print the twin of the function SPEC.
+
+    SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
+    the function is not run.
+    """
+    if diff and stage:
+        raise click.UsageError("--diff compares the original with the twin; leave --stage out")
+    fn = find_function(spec)
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    try:
+        with working(f"flattening {spec}"):
+            twin = pyflat.twin(bound(fn, given), **given)
+            text = str(twin.show(stage=stage, target=target, kinds=kinds, faults=faults))
+            original = str(twin.show(stage="captured", kinds=kinds)) if diff else ""
+    except (TypeError, ValueError) as error:  # an option or a kind that does not fit the function
+        raise BadSpec(" ".join(str(error).split())) from error
+    if diff:
+        print_diff(original, text, (getattr(fn, "__name__", spec), twin.__name__))
+    else:
+        print_text(text)
+
+
+@click.command()
+@click.argument("spec", required=False)
+@click.argument("data", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
+def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
+    """Say what decides about values here: versions, processor, C library, ways, cache, options.
+
+    With SPEC, and DATA as for `pyflat profile`, the twin of the function is compared with its original for these
+    arguments, on each target and in each way that the call asks for; where they differ, what is printed is a report to
+    send. The module of SPEC is imported, and the function is run. Exit status: 1 where a twin differs, fails or is
+    refused on every target.
+    """
+    from pyflat.inspection import doctor as found
+
+    sections = found.surroundings()
+    if spec is None:
+        click.echo(json.dumps(sections, indent=1) if as_json else found.as_text(sections))
+        return
+    import pyflat
+
+    positional, named = arguments(data)
+    twin = pyflat.twin(find_function(spec))
+    with working(f"comparing {spec}"):
+        try:
+            findings = list(found.examine(twin, positional, named))
+        except (TypeError, ValueError) as error:
+            raise BadSpec(" ".join(str(error).split())) from error
+    outcomes = {each.outcome for each in findings}
+    wrong = bool(outcomes & {"differs", "fails"})
+    report = found.report(twin, positional, named, findings) if wrong else ""
+    if as_json:
+        click.echo(json.dumps({**sections, "findings": found.as_dict(findings), "report": report}, indent=1))
+    else:
+        for each in findings:
+            click.echo(f"{each.target:<8} {each.way or 'as decided':<24} {each.outcome}"
+                       + (f": {each.text.splitlines()[0]}" if each.outcome != "agrees" else ""))
+        if wrong:
+            click.echo(f"\n{report}\n\n{found.as_text(sections)}")
+    raise SystemExit(1 if wrong or outcomes == {"refused"} else 0)
+
+
+@click.command()
+@click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
+@click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+              help="Write DIR/package/module.pyi; without it, the text goes to stdout.")
+def stubs(modules: tuple[str, ...], output: Path | None) -> None:
+    """Write stub files (.pyi) in which the twins of each MODULE are typed for arrays too.
+
+    MODULE is a module's name or path/to/file.py. It is imported; its functions are not run. With the source folder as
+    DIR the stubs lie beside their modules, where type checkers find them; another folder goes into MYPYPATH.
+    """
+    from pyflat.inspection.stubs import stub
+
+    for spec in modules:
+        module = find_module(spec)
+        if module is None:
+            raise BadSpec(f"{spec!r} is not a module")
+        try:
+            text = stub(module)
+        except ValueError as error:
+            raise BadSpec(str(error)) from error
+        if output is None:
+            print_text(text)
+        else:
+            _write(output / _place(module), text)
+
+
+def _place(module: ModuleType) -> Path:
+    path = Path(*module.__name__.split("."))
+    return path / "__init__.pyi" if hasattr(module, "__path__") else path.with_suffix(".pyi")
+
+
+def _write(path: Path, text: str) -> None:
+    """Over a stub made before, and over no other file."""
+    from pyflat.inspection.stubs import HEADER
+
+    if path.exists() and not path.read_text(encoding="utf-8").startswith(HEADER):
+        raise BadSpec(f"{path} exists and was not made by `pyflat stubs`")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    click.echo(str(path))
+
+
+@click.command()
+@click.argument("code", required=False)
+def codes(code: str | None) -> None:
+    """List the codes of refusals, or explain one."""
+    if code is None:
+        print_text("\n".join(f"{name:32} {row.title}" for name, row in CODES.items()))
+        return
+    name = code if "/" in code else f"flatten/{code}"
+    if name not in CODES:
+        near = difflib.get_close_matches(name, CODES, n=1)
+        raise BadSpec(f"no code {code!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    row = CODES[name]
+    print_text(f"{name}: {row.title}\n  why:  {row.why}\n  help: {row.help}")
+
 
 BUG = 3
 

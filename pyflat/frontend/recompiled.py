@@ -24,6 +24,7 @@ from operator import or_
 from typing import Any
 
 from pyflat.frontend.blocks import is_indented
+from pyflat.frontend.uncompiled import codes
 
 _FUTURE: int = reduce(or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
 _FUTURE &= ~inspect.CO_NESTED
@@ -59,7 +60,7 @@ def placed(fn: types.FunctionType, text: str, file_text: str, line: int, file: s
     code = fn.__code__
     for place, below in _places(fn, text, file_text):
         made = _plain(code)(place)
-        for each in _codes(made) if made is not None else ():
+        for each in codes(made) if made is not None else ():
             if each.co_firstlineno == below and each.co_name == code.co_name and _same(each, code, exactly=False):
                 return _moved(each, line - below, file).replace(co_qualname=code.co_qualname, co_flags=code.co_flags)
     return None
@@ -73,7 +74,7 @@ def _moved(code: types.CodeType, lines: int, file: str) -> types.CodeType:
 def code_in(text: str, file: str, line: int, name: str, features: int) -> types.CodeType | None:
     """The code of the function `name` that starts in this line of a text; of several the outermost."""
     made = compile(text, file, "exec", features, dont_inherit=True)
-    return next((each for each in _codes(made) if each.co_firstlineno == line and each.co_name == name), None)
+    return next((each for each in codes(made) if each.co_firstlineno == line and each.co_name == name), None)
 
 
 def features(code: types.CodeType) -> int:
@@ -87,7 +88,7 @@ def means_the_same(code: types.CodeType, text: str, renamed: str) -> bool:
     own, other = _plain(code)(place), _plain(code)(_within(code, renamed, private=False)[0])
     return own is not None and any(
         each.co_name == code.co_name and _has(other, each, line, exactly=False)
-        for each in _codes(own) if each.co_firstlineno == line)
+        for each in codes(own) if each.co_firstlineno == line)
 
 
 def _places(fn: types.FunctionType, text: str, file_text: str) -> Iterator[tuple[str, int]]:
@@ -105,7 +106,7 @@ def _places(fn: types.FunctionType, text: str, file_text: str) -> Iterator[tuple
 
 def _all_names(code: types.CodeType) -> set[str]:
     """Also of locals: the compiler takes a local for imported if the module imports something of that name."""
-    return {name for each in _codes(code) for name in (*each.co_names, *each.co_varnames, *each.co_freevars)}
+    return {name for each in codes(code) for name in (*each.co_names, *each.co_varnames, *each.co_freevars)}
 
 
 def _is_imported(scope: Mapping[str, Any], name: str) -> bool:
@@ -200,14 +201,7 @@ def _with_pytest_asserts(text: str, file: str, config: Any) -> types.CodeType:
 # --- comparing
 def _has(compiled: types.CodeType | None, code: types.CodeType, line: int, exactly: bool) -> bool:
     return compiled is not None and any(
-        each.co_firstlineno == line and _same(each, code, exactly=exactly) for each in _codes(compiled))
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
+        each.co_firstlineno == line and _same(each, code, exactly=exactly) for each in codes(compiled))
 
 
 def _same(a: types.CodeType, b: types.CodeType, *, exactly: bool) -> bool:

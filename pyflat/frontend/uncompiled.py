@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from types import CellType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def _meets_compiled(function: FunctionType, seen: set[FunctionType]) -> bool:
 
 def _reached(function: FunctionType) -> Iterator[object]:
     """What the names of a function mean now, and the attributes that it reads of modules."""
-    names = [name for code in _codes(function.__code__) for name in code.co_names]
+    names = [name for code in codes(function.__code__) for name in code.co_names]
     cells = [cell.cell_contents for cell in function.__closure__ or () if not _is_empty(cell)]
     waiting: list[object] = [function.__globals__[name] for name in names if name in function.__globals__]
     waiting += [*cells, *(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
@@ -56,12 +56,12 @@ def _reached(function: FunctionType) -> Iterator[object]:
         yield value
 
 
-def _codes(code: Any) -> Iterator[Any]:
+def codes(code: CodeType) -> Iterator[CodeType]:
     """A code object and those inside of it."""
     yield code
-    for each in code.co_consts:
-        if hasattr(each, "co_names"):
-            yield from _codes(each)
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from codes(const)
 
 
 def _is_empty(cell: CellType) -> bool:

@@ -193,6 +193,8 @@ def _loops(kernel: SourceKernel, layouts: dict[str, str], target: str, how: dict
         why = lanes_become if parallel else _reason(found, around)
         if found.node in how:
             why = f"{why}; {how[found.node]}" if not parallel else how[found.node]
+        if not found.node.results and not any(op.kind is MEMORY for op in all_ops(found.node.body)):
+            why = f"elements that nothing reads, as they may warn; {why}"
         if found.node in inside:
             why += costs.loops_inside
         yield ExplainedLoop(found.place, recognise_counted(found.node) is not None, parallel, why, found.depth, at_once,

@@ -6,24 +6,27 @@ The original runs once with every store into a local name recorded. The twin's c
 the same lane by the interpreter, or the first later stage that differs; each stage is run, so that the pass that
 introduced a difference is known. Values are paired by line, name and occurrence; names that are known while flattening
 have no operation in the twin, and are not compared.
+
+The original is traced instruction by instruction, so that each store is seen, also one of an equal value or one in
+the middle of a line; frames of other files than those asked for run untraced.
 """
 
 from __future__ import annotations
 
+import dis
 import html
 import linecache
+import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from pathlib import Path
-from types import FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyflat.inspection import tracing
-from pyflat.inspection.tracing import Store, Trace, trace
 from pyflat.ir.formats import F8
 from pyflat.ir.interp import LaneFault, TripLimit, run
 from pyflat.ir.loops import all_ops
@@ -40,6 +43,99 @@ from pyflat.runtime.settings import Options
 if TYPE_CHECKING:
     from pyflat.frontend.result import Specialised
     from pyflat.passes.pipelines import Pipeline
+
+
+MAX_STORES = 100_000
+"""Stores that are kept; a longer run goes on, and its later stores are not."""
+MAX_INSTRUCTIONS = 5_000_000
+"""Then the run is ended: a loop that does not end in this lane is what one may be looking for."""
+_NESTED = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A value that a line gave to a name."""
+
+    file: str
+    line: int
+    name: str
+    value: Any
+
+
+class RunTooLongError(BaseException):
+    """Ends a run from within its tracer; no `except Exception` of the function stops it."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """One run: its stores in order, and how it ended."""
+
+    stores: list[Store] = field(default_factory=list)
+    value: Any = None
+    error: Exception | None = None
+    instructions: int = 0
+    ended: bool = True
+    """False when the run was longer than MAX_INSTRUCTIONS."""
+
+
+def trace(call: Callable[[], Any], files: Collection[str]) -> Trace:
+    """Run `call`, following the frames whose code is in one of `files`."""
+    tracer = _Tracer(files)
+    before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 asks only here whether any frame wants its instructions
+    sys.settrace(tracer.on_call)
+    try:
+        tracer.found.value = call()
+    except RunTooLongError:
+        tracer.found.ended = False
+    except Exception as error:  # noqa: BLE001 - how the original ends is what is asked
+        tracer.found.error = error
+    finally:
+        sys.settrace(before)
+    return tracer.found
+
+
+class _Tracer:
+    def __init__(self, files: Collection[str]):
+        self.files = files
+        self.found = Trace()
+
+    def on_call(self, frame: FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if code.co_filename not in self.files or code.co_name in _NESTED:
+            return None
+        stores, last = _stores(code), -1
+
+        def on_step(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal last
+            self.found.instructions += 1
+            if self.found.instructions > MAX_INSTRUCTIONS:
+                raise RunTooLongError
+            names = stores.get(last)
+            if names is not None and event in ("opcode", "return") and len(self.found.stores) < MAX_STORES:
+                line, stored = names
+                held = frame.f_locals
+                self.found.stores += [Store(code.co_filename, line, n, held[n]) for n in stored if n in held]
+            last = frame.f_lasti if event == "opcode" else last if event == "line" else -1
+            return on_step
+
+        frame.f_trace = on_step  # Python 3.13 ignores the next line of a frame that has none
+        frame.f_trace_opcodes = True
+        return on_step
+
+
+@lru_cache(maxsize=256)
+def _stores(code: CodeType) -> dict[int, tuple[int, tuple[str, ...]]]:
+    """The instructions of `code` that store local names, by offset, with their line."""
+    found: dict[int, tuple[int, tuple[str, ...]]] = {}
+    for step in dis.get_instructions(code):
+        line = step.positions.lineno if step.positions else None
+        if line is None or not step.opname.startswith(("STORE_FAST", "STORE_DEREF")):
+            continue
+        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        found[step.offset] = (line, names[:1] if step.opname == "STORE_FAST_LOAD_FAST" else names)
+    return found
+
 
 MISSING = object()
 """The twin has no value here: it is known while flattening, or the lane does not come here."""
@@ -209,7 +305,7 @@ def expected(traced: Trace, shape: Shape) -> tuple[Any, ...] | None:
 
 def _ending(traced: Trace) -> str:
     if not traced.ended:
-        return f"does not end within {tracing.MAX_INSTRUCTIONS:,} instructions"
+        return f"does not end within {MAX_INSTRUCTIONS:,} instructions"
     if traced.error is None:
         return repr(traced.value)
     return f"raises {type(traced.error).__name__}: {traced.error}"

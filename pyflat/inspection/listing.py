@@ -230,7 +230,7 @@ def of_kernel(version: Any, stage: str | None) -> Listing:
     if stage == "captured":
         return Listing(version.kernel.captured.source)
     text = getattr(version.compiled, "source", None) if stage is None else None
-    return Listing(text or format_function(version.kernel.function))
+    return Listing(text or format_function(version.kernel.source if stage == "structured" else version.kernel.function))
 
 
 @with_room

@@ -27,7 +27,7 @@ Invariants (all checked by `ir.validate`, the last one where the module is known
   8. what lanes do together (`lane_any`) stands under no varying predicate (`ir.divergence`);
   9. a Loop that claims to count does, on that parameter (`ir.loops`);
  10. every float literal is a number of the function's format (`ir.formats`);
- 11. every field holds what it is declared to hold: labels are Labels, results are Params (`ir.fields`);
+ 11. every field holds what it is declared to hold: labels are Labels, results are Params (`ir.validate`);
  12. a call of a function of the module fits it, and none calls itself (`ir.edit.module`).
 
 Strict and total. In the structured form an operation that cannot give Python's value raises (it is *strict*).
@@ -327,7 +327,7 @@ def child_lists(node: Node) -> tuple[list[Item], ...]:
             return (node.body,)
 
 
-def walk(items: list[Item]) -> Iterator[Item]:
+def walk(items: Sequence[Item]) -> Iterator[Item]:
     """Every block and node of a list, depth first, a node before what it contains."""
     open_lists = [iter(items)]
     while open_lists:

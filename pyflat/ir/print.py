@@ -14,7 +14,8 @@
 Values and labels are named after the user's variable, with a number where the same name is defined again in
 the text; temporaries are numbered. Floats are written by `repr`, so that they come back with the same bits (a
 nan without its sign and payload); `undefined:f8` is the undefined constant. A function of float32 lanes says so behind
-its form, `structured f4`, and its floats are `f4`. Origins are not printed.
+its form, `structured f4`, and its floats are `f4`. Origins are not printed. In kernels comments say how loops count
+and, as sums, which elements are loaded and stored: `; for %i in range(1, %n - 1)`, `; a[%i - 1]`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pyflat.ir.affine import affine, places
 from pyflat.ir.formats import F8
 from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import (
@@ -46,7 +48,7 @@ from pyflat.ir.nodes import (
     walk,
 )
 from pyflat.ir.tables import table_of
-from pyflat.ir.types import FLOAT, VOID, Kind
+from pyflat.ir.types import FLOAT, MEMORY, VOID, Kind
 
 INDENT = "  "
 _PLAIN = re.compile(r"[^\W\d]\w*")
@@ -157,6 +159,7 @@ class _Printer:
         self.fn = fn
         self.kinds = {kind: fn.floats.name if kind is FLOAT else str(kind) for kind in Kind}
         self.marks = marks
+        self.of_arrays = any(param.kind is MEMORY for param in fn.params)
         self.values = _ObjectNames()
         self.labels = _ObjectNames()
         self._name_everything()
@@ -231,7 +234,7 @@ class _Printer:
             case Loop():
                 pairs = ", ".join(self.loop_params(node))
                 head = f"{indent}loop {self.label(node.label)} again {self.label(node.again)} ({pairs})"
-                yield self.marked(node, f"{head}{_hint(node.hint)}{self.counted(node)} {{")
+                yield self.marked(node, f"{head}{_hint(node.hint)}{self.counted(node)} {{{self.range(node)}")
                 yield from self.list_lines(node.body, inner)
         yield f"{indent}}}" + (f" -> ({self.params(node.results)})" if node.results else "")
 
@@ -242,6 +245,24 @@ class _Printer:
         if found is None or found.iv is not loop.counted:
             return f" counted({self.value(loop.counted)})"
         return f" counted({self.operands((found.iv, found.lower, found.upper))}, {found.step})"
+
+    def range(self, loop: Loop) -> str:
+        """A comment that says how a loop of a kernel counts."""
+        counted = recognise_counted(loop) if self.of_arrays and not self.marks else None
+        if counted is None:
+            return ""
+        lower, upper = (self.sum(bound) for bound in (counted.lower, counted.upper))
+        step = f", {counted.step}" if counted.step != 1 else ""
+        return f"    ; for {self.value(counted.iv)} in range({lower}, {upper}{step})"
+
+    def element(self, op: Op) -> str:
+        """A comment with the indices of a load or a store as sums, where they are not what the operands say."""
+        at = ", ".join(map(self.sum, places(op)))
+        return f"    ; {op.attr('array')}[{at}]" if at != self.operands(places(op)) else ""
+
+    def sum(self, value: Value) -> str:
+        form = affine(value)
+        return self.value(value) if form is None else form.text(self.value)
 
     def loop_params(self, loop: Loop) -> Iterator[str]:
         for i in range(max(len(loop.params), len(loop.inits))):
@@ -256,6 +277,8 @@ class _Printer:
         text = f"{op.opcode} {self.operands(op.args)}".rstrip()
         for name, value in op.attrs:
             text += f" {{{name} = {format_attr(value)}}}" if name != "fault" else f" {format_attr(value)}"
+        if op.opcode in ("load", "store") and not self.marks:
+            return f"{self.value(op)} = {text} : {self.kinds[op.kind]}{self.element(op)}"
         return text if op.kind is VOID else f"{self.value(op)} = {text} : {self.kinds[op.kind]}"
 
     def end(self, end: End) -> str:

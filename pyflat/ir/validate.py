@@ -4,7 +4,7 @@
 where the function is none that can be printed (11, and 1 for what stands in two places). It checks, besides the letter
 of the list:
 
-  1. lists alternate block, node, block, and no block or node stands in two places (`ir.fields`);
+  1. lists alternate block, node, block, and no block or node stands in two places;
   2. a block before a node has no end, the last block of a list has one;
   3. exits name an enclosing label, each label has one owner, and what is carried fits: Yield the results of its
      If or Region, the parameters of its Loop, the results of the function; Exit those of its label; FAULT nothing;
@@ -17,7 +17,8 @@ of the list:
   8. `lane_any` stands where all lanes are (`ir.divergence`);
   9. a loop counts on the parameter that it claims to count on (`ir.loops`);
  10. float literals are numbers of the format of the function (`ir.formats`);
- 11. fields hold objects of the classes that they are declared to hold (`ir.fields`), and hints are of `ir.nodes.HINTS`.
+ 11. fields hold objects of the classes that they are declared to hold, which is looked at before all others; hints
+     are of `ir.nodes.HINTS`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 
 from pyflat.errors import InternalError
 from pyflat.ir.divergence import divergence
-from pyflat.ir.fields import misfit
+from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import canonical_parts, recognise_counted
 from pyflat.ir.nodes import (
     FAULT,
@@ -44,6 +45,7 @@ from pyflat.ir.nodes import (
     Loop,
     Node,
     Op,
+    Origin,
     Param,
     Region,
     Value,
@@ -54,6 +56,86 @@ from pyflat.ir.ops import CONVERGENT, OPERATIONS
 from pyflat.ir.print import format_function
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, VOID, Kind, kind_of
+
+_NODES = (If, Region, Loop)
+_ITEMS = (Block, *_NODES)
+_NONE = type(None)
+_Field = tuple[type | None, tuple[type, ...]]
+"""A list or a tuple, or None for a single object; and of what."""
+
+
+def _one(*types: type) -> _Field:
+    return None, types
+
+
+def _list(*types: type) -> _Field:
+    return list, types
+
+
+_ANYTHING = _list(object)
+_VALUE = {"kind": _one(Kind), "name": _one(str)}
+_FIELDS: dict[type, dict[str, _Field]] = {
+    Function: {"name": _one(str), "params": _list(Param), "body": _list(*_ITEMS), "label": _one(Label),
+               "result_kinds": (tuple, (Kind,)), "form": _one(str), "floats": _one(FloatFormat)},
+    Block: {"ops": _list(Op), "end": _one(Yield, Exit, _NONE)},
+    If: {"cond": _one(object), "then": _list(*_ITEMS), "orelse": _list(*_ITEMS), "results": _list(Param),
+         "origin": _one(Origin, _NONE), "hint": _one(str)},
+    Region: {"label": _one(Label), "body": _list(*_ITEMS), "results": _list(Param)},
+    Loop: {"label": _one(Label), "again": _one(Label), "params": _list(Param), "inits": _ANYTHING,
+           "body": _list(*_ITEMS), "results": _list(Param), "counted": _one(Param, _NONE),
+           "hint": _one(str)},
+    Op: {**_VALUE, "opcode": _one(str), "args": (tuple, (object,)), "attrs": (tuple, (tuple,)),
+         "origin": _one(Origin, _NONE), "statement": _one(Origin, _NONE)},
+    Param: _VALUE,
+    Const: {**_VALUE, "value": _one(bool, int, float, _NONE)},
+    Label: {"name": _one(str)},
+    Yield: {"values": _ANYTHING},
+    Exit: {"values": _ANYTHING, "label": _one(Label), "fault": _one(Fault, _NONE)},
+    Fault: {"type": _one(str), "message": _one(str)},
+}
+
+
+def misfit(fn: object) -> tuple[int, str] | None:
+    """The first place of a function that holds something else than it should, as a broken invariant and its message.
+    Operands are any object, `validate` says more about them, but literals have a kind."""
+    if not isinstance(fn, Function):
+        return 11, f"expected Function, found {type(fn).__name__}"
+    return _misfit(fn, "", set())
+
+
+def _misfit(what: Any, path: str, placed: set[Item]) -> tuple[int, str] | None:
+    if isinstance(what, _ITEMS):
+        if what in placed:
+            return 1, f"it stands in two places: {path}"
+        placed.add(what)
+    for name, (many, types) in _FIELDS[type(what)].items():
+        held, place = getattr(what, name), f"{path}.{name}".lstrip(".")
+        if many is not None and not isinstance(held, many):
+            return 11, _unexpected(place, held, many.__name__)
+        for at, each in enumerate(held if many is not None else (held,)):
+            found = _misplaced(each, types, f"{place}[{at}]" if many is not None else place, placed)
+            if found is not None:
+                return found
+    return None
+
+
+def _misplaced(held: Any, types: tuple[type, ...], place: str, placed: set[Item]) -> tuple[int, str] | None:
+    if not isinstance(held, types):
+        return 11, _unexpected(place, held, " or ".join(t.__name__ for t in types if t is not _NONE))
+    if types == (tuple,):  # an attribute
+        match held:
+            case (str(), value):
+                return _misfit(value, place, placed) if isinstance(value, Fault) else None
+        return 11, _unexpected(place, held, "a name and a value")
+    if type(held) in _FIELDS and (types != (object,) or isinstance(held, Const)):
+        return _misfit(held, place, placed)
+    return None
+
+
+def _unexpected(place: str, held: Any, expected: str) -> str:
+    """Says the class only: what stands in the wrong place may hold itself, and have no `repr`."""
+    return f"{place}: expected {expected}, found {type(held).__name__}"
+
 
 FORMS = ("structured", "flat", "masked")
 _ATTRS = {"gather": ("table",), "fault": ("fault",), "part": ("index",), "ufunc": ("loop", "part", "ufunc"),

@@ -18,8 +18,7 @@ from collections.abc import Sequence
 
 from pyflat.ir.build import Builder, undefined
 from pyflat.ir.edit.copying import Copier, copy_function
-from pyflat.ir.edit.cursor import before_node, end_of, start_of
-from pyflat.ir.edit.editor import Editing, editing
+from pyflat.ir.edit.editor import Editing, before_node, editing, end_of, start_of
 from pyflat.ir.faults import fault_condition
 from pyflat.ir.loops import all_ops, last_end, recognise_counted, replace_uses
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Label, Loop, Node, Op, Param, Region, Value, Yield, walk
@@ -39,6 +38,8 @@ MOST_COPIES = 10_000
 
 def follow_hints(fn: Function) -> Function:
     """A structured function as its hints, and what is small, ask for; `fn` itself where that changes nothing."""
+    if fn.total:
+        return fn
     made = copy_function(fn)
     changed = False
     with editing(made) as edit:

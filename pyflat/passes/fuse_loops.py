@@ -30,14 +30,16 @@ from pyflat.passes.record import Pass
 
 
 def fuse_loops(fn: Function, *, lengths: Sequence[int] = (), memories: Mapping[str, int] | None = None,
-               tangled: Collection[str] = (), reordered: set[str] | None = None) -> Function:
+               tangled: Collection[str] = (), kept: Collection[str] = (), reordered: set[str] | None = None
+               ) -> Function:
     """`fn` itself where no loops run as one. `lengths`: which parameters are lengths of axes; `memories`: the numbers
-    of arguments, one number for those that overlap; in arrays that are `tangled` an element may have several places."""
+    of arguments, one number for those that overlap; in arrays that are `tangled` an element may have several places,
+    and those that are `kept` stay in memory."""
     made = {op.attr("array") for op in all_ops(fn.body) if op.opcode == "alloc"}
     if not made or sum(isinstance(item, Loop) for item in walk(fn.body)) < 2:
         return fn
     copy = copy_function(fn)
-    fuser = _Fuser(copy, lengths, memories or {}, made, tangled, reordered)
+    fuser = _Fuser(copy, lengths, memories or {}, made, {*tangled, *kept}, reordered)
     return copy if fuser.fuse(copy.body) else fn
 
 

@@ -96,12 +96,19 @@ class _Inliner:
         return found
 
     def _take_fills(self) -> bool:
-        """Elements that are added to before anything else is done are numbers."""
+        """Elements that are read as the array is made are numbers."""
         facts, numbers = Producers(self.fn, self.lengths, self.tangled), dict[Value, Value]()
         for made in [op for op in all_ops(self.fn.body) if op.opcode == "alloc"]:
-            fill = made.args[-1]
-            if isinstance(fill, Const) and fill.value is not None and is_left(fill, made.attr("dtype")):
-                numbers.update(dict.fromkeys(facts.loads_of_fill(made), fill))
+            fill, name = made.args[-1], made.attr("array")
+            if isinstance(fill, Const) and fill.value is None or not is_left(fill, made.attr("dtype")):
+                continue
+            loads = facts.loads_of_fill(made)
+            if loads == facts.accesses[name]:
+                if not self.virtualize.inline_scalar_constexprs or self.asked.get(name, "virtual") != "virtual":
+                    continue
+                if not facts.is_returned(made):
+                    self.decided[name] = Decision("virtual", "", len(loads), "constant")
+            numbers.update(dict.fromkeys(loads, fill))
         there: dict[Value, Op] = {load: Op("select", (TRUE, fill, fill), load.kind) for load, fill in numbers.items()}
         for item in walk(self.fn.body):
             if isinstance(item, Block):
@@ -146,9 +153,11 @@ class _Inliner:
             return ""
         if found.complexity == "complex" and settings.inline_complex_computations is False:
             return "complex"
-        visits = _visits(found)
-        if settings.max_visits is not None:
-            return "" if visits <= settings.max_visits else "visits"
+        visits, most = _visits(found), settings.max_visits
+        if most is None and settings.inline_complex_computations:
+            most = REPEATED - 1
+        if most is not None:
+            return "" if visits <= most else "visits"
         return "" if (visits - 1) * _cost(found) <= (0 if self.whole else RECOMPUTED) else "visits"
 
 
@@ -251,10 +260,18 @@ def _is_beside(first: Sequence[Range], other: Sequence[Range], axis: int) -> boo
     return True
 
 
+def _depth(op: Op, found: Producer) -> int:
+    """The loops of a nest that an operation stands in."""
+    return sum(op in all_ops(loop.body) for loop, _ in found.loops)
+
+
 def _is_all(box: Sequence[Range], found: Producer) -> bool:
-    """A box is surely all of a nest."""
-    return all(_is_behind(_sum_of(counted.lower), low) and _is_behind(high, _sum_of(counted.upper))
-               for (low, high), (_, counted) in zip(box, found.loops, strict=True))
+    """A box is surely all of a nest, and nothing that may warn is done for several elements at once."""
+    inner, _ = found.loops[-1]
+    within = {*all_ops(inner.body)}
+    return all(op in within or not may_warn(op.opcode, op.kind) for op in all_ops([found.loop])) and all(
+        _is_behind(_sum_of(counted.lower), low) and _is_behind(high, _sum_of(counted.upper))
+        for (low, high), (_, counted) in zip(box, found.loops, strict=True))
 
 
 class _Around:
@@ -413,19 +430,19 @@ class _Nest:
         loops = self.group[0].loops
         bounds = [(counted.iv, _sum_of(counted.lower), _sum_of(counted.upper)) for _, counted in loops]
         last: dict[Value, Affine] = {iv: upper.shifted(-1) for iv, _, upper in bounds}
-        most: dict[tuple[object, Value], Affine] = {}
-        """Sums that differ by a number, and are indices of one axis -> the largest one."""
+        most: dict[tuple[object, Value, int], Affine] = {}
+        """Sums that differ by a number, are indices of one axis and stand in so many loops -> the largest one."""
         for place in dict.fromkeys(place for found in self.group for place in found.unsure):
             form = affine(place.args[0], self.facts.small)
             assert form is not None
             form = form.substituted(last)
-            axis = frozenset(form.terms.items()), place.args[1]
+            axis = frozenset(form.terms.items()), place.args[1], _depth(place, self.group[0])
             most[axis] = max(form, most.get(axis, form), key=lambda each: each.offset)
         if most:
-            tests = [scope.make("ge", scope.sum(form), length) for (_, length), form in most.items()]
             runs = [scope.make("lt", scope.sum(lower), scope.sum(upper)) for _, lower, upper in bounds]
+            tests = [reduce(lambda one, other: scope.make("and", one, other), runs[:depth],
+                            scope.make("ge", scope.sum(form), length)) for (_, length, depth), form in most.items()]
             found = reduce(lambda one, other: scope.make("or", one, other), tests)
-            found = reduce(lambda one, other: scope.make("and", one, other), runs, found)
             nest += [If(found, [Block([], Exit(FAULT, [], OUTSIDE))], [Block([], Yield())]), Block()]
 
     def _strip(self, stores: set[Op]) -> None:

@@ -90,7 +90,8 @@ def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize =
     lengths = tuple(params[length] for length in made.lengths())
     folding = fold_constants.PASS.bind(share=True, lengths=lengths)
     memories = {name: a.memory for name, a in made.arguments.items() if isinstance(a, ArrayArgument)}
-    fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled)
+    fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled,
+                                  kept=[name for name, mode in virtualize.memory if mode != "virtual"])
     inlining = inline_arrays.PASS.bind(lengths=lengths, tangled=tangled, virtualize=virtualize, whole=whole,
                                        decided=made.decided)
     forwarding, pruning = forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)

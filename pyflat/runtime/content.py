@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import FlattenError
+from pyflat.frontend.uncompiled import codes
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _NO_MEANING = frozenset({"__module__", "__dict__", "__weakref__", "__doc__", "__slotnames__", "__static_attributes__",
@@ -45,7 +46,7 @@ def content_hash(*values: object) -> str:
 def names_read(function: types.FunctionType) -> set[str]:
     """The global names that a function, the functions in it and its annotations look up."""
     found: set[str] = set()
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         found |= {str(i.argval) for i in dis.get_instructions(code)
                   if i.opname == "LOAD_NAME" or (i.opname.startswith("LOAD_") and "GLOBAL" in i.opname)}
     for note in function.__annotations__.values():
@@ -56,14 +57,7 @@ def names_read(function: types.FunctionType) -> set[str]:
 
 def attribute_names(function: types.FunctionType) -> set[str]:
     """The names that a function and the functions in it look up anywhere."""
-    return {name for code in _codes(function.__code__) for name in code.co_names}
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            yield from _codes(const)
+    return {name for code in codes(function.__code__) for name in code.co_names}
 
 
 class _Content:
@@ -218,7 +212,7 @@ def _text(function: types.FunctionType) -> str | bytes:
         return inspect.cleandoc(capture(function).source)
     except FlattenError:
         return "".join(repr((c.co_code, c.co_names, c.co_varnames, [_shown(k) for k in c.co_consts]))
-                       for c in _codes(function.__code__))
+                       for c in codes(function.__code__))
 
 
 def _shown(constant: object) -> object:

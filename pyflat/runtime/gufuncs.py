@@ -26,9 +26,9 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.functions import ufunc_interface as interface
 from pyflat.functions.locks import flattening
 from pyflat.ir.kernel_results import ArrayResult, NumberResult, RecordResult, Result
-from pyflat.ir.loops import all_ops
+from pyflat.ir.loops import all_ops, raises
 from pyflat.ir.memory import arrays_read, overlaps_itself
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, Op, walk
+from pyflat.ir.nodes import Const, Op
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller
@@ -243,7 +243,7 @@ class _GufuncLoop:
                 raise refuse("flatten/effect", f"{self.loops.name} reads {name!r}, an output of its signature",
                              why="an output begins as memory that nothing has been written to",
                              help="keep what is read again in a variable, or call the twin without signature=")
-            if name not in kernel.written and not _may_leave(kernel):
+            if name not in kernel.written and not raises(kernel.function.body):  # with other dtypes it may go on there
                 raise refuse("flatten/effect", f"{self.loops.name} never writes {name!r}, an output of its signature",
                              why="nothing else puts a value there",
                              help="write it, or leave it out of the parameters and return the result")
@@ -358,12 +358,6 @@ def _only_ints(kernel: SourceKernel, name: str) -> bool:
               if op.opcode == "store" and op.attr("array") == name]
     numbers = [value for value in stored if not isinstance(value, Const)]
     return bool(numbers) and all(isinstance(v, Op) and v.opcode in _CONVERSIONS for v in numbers)
-
-
-def _may_leave(kernel: SourceKernel) -> bool:
-    """Whether a kernel may raise: with other dtypes it may go on from there."""
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
-               for item in walk(kernel.function.body))
 
 
 def _view(place: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

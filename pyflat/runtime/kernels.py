@@ -325,7 +325,8 @@ class Kernels:
         kernel = specialise_kernel(self.callee.function, described, options.max_tracing_dim)
         kernel.virtualize = options.virtualize
         tangled = frozenset(name for name, array in arrays.items() if overlaps_itself(array))
-        kernel.function = pipelines.run(kernel.function, pipelines.kernel(
+        kernel.source = kernel.function
+        kernel.function = pipelines.run(kernel.source, pipelines.kernel(
             kernel, tangled, kernel.virtualize, whole=not target.machine_code))
         if options.math == "fast" and target.machine_code:  # NumPy's own functions warn, and stay
             kernel.fast = {name: other for name, other in target.fast_functions().items() if not name.startswith("np_")}

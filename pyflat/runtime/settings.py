@@ -77,7 +77,8 @@ class Options:
                 so that the array is not there (it is *virtual*); None: by cost
     inline_scalar_constexprs  arrays of one constant are virtual however often they are read
     inline_simple_computations  so are those whose elements are an element of another array, an index, or of constants
-    inline_complex_computations  others are virtual by how often they are read and what they cost; False: never
+    inline_complex_computations  others are virtual by how often they are read and what they cost; False: never; True:
+                whatever they cost
     enable_device_only  arrays that are not virtual may keep only the rows that are still needed (numba)
     memory      {"t": "stored"}: what becomes of an array that a kernel makes, by the name that `explain()` gives it:
                 "virtual", "buffer" (of rows) or "stored"; where that cannot be, the kernel is refused

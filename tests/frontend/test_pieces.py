@@ -10,7 +10,8 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from pyflat.frontend import pieces, places
+from pyflat.frontend import capture as places
+from pyflat.frontend import pieces
 from pyflat.frontend.pieces import MAX_NESTING
 
 ROOT = Path(__file__).resolve().parents[2]

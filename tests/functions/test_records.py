@@ -22,7 +22,7 @@ from pyflat.ir.faults import RULES
 from pyflat.ir.formats import F4
 from pyflat.ir.memory import MEMORY_OPERATIONS
 from pyflat.ir.nodes import Const, Op, Param
-from pyflat.ir.ops import CONVERGENT, FUSED, OPERATIONS, PRIMITIVES, VECTOR
+from pyflat.ir.ops import CALLS, CONVERGENT, FUSED, OPERATIONS, PRIMITIVES, VECTOR
 from pyflat.ir.semantics import meaning
 from pyflat.passes.rules.expansions import EXPANSIONS
 from pyflat.targets import polars, sql, xp
@@ -125,7 +125,7 @@ def test_the_engines_have_every_function(record):
 
 
 def test_the_numba_engine_has_every_operation():
-    special = {"fault", *CONVERGENT, *FUSED, *MEMORY_OPERATIONS}
+    special = {"fault", *CALLS, *CONVERGENT, *FUSED, *MEMORY_OPERATIONS}
     assert {name for name in OPERATIONS if name not in EMITTERS and name not in OPERATORS} <= special
 
 

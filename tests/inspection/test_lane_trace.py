@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.inspection import tracing
+from pyflat.inspection import lane_trace as tracing
 from pyflat.inspection.lane_trace import same
 from pyflat.ir.nodes import Block, Function, Op
 from pyflat.passes import pipelines as pipeline

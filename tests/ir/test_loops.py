@@ -6,8 +6,7 @@ import pytest
 
 from pyflat.errors import InternalError
 from pyflat.ir.edit.copying import copy_function
-from pyflat.ir.edit.cursor import before_node
-from pyflat.ir.edit.editor import editing
+from pyflat.ir.edit.editor import before_node, editing
 from pyflat.ir.loops import replace_uses
 from pyflat.ir.nodes import Function, Loop, Op
 from pyflat.ir.parse import ParseError, parse_function

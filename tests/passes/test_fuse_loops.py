@@ -157,9 +157,9 @@ CASES = [
     (doubled, (A, np.zeros(50)), 1, 0), (doubled, (A, np.zeros(20)), 1, 0), (doubled, (A[:0], np.zeros(0)), 1, 0),
     (chain, (A, np.zeros(50)), 1, 0), (rows, (A.reshape(5, 10), np.zeros((5, 10))), 2, 0),
     (row_sums, (A.reshape(5, 10), np.zeros((5, 1))), 3, 1), (in_place, (A,), 1, 0), (returned, (A,), 1, 2),
-    (sometimes, (A, np.zeros(50)), 1, 1), (beside, (A, np.zeros(50)), 2, 1), (logarithms, (A, np.zeros(50)), 2, 1),
+    (sometimes, (A, np.zeros(50)), 1, 1), (beside, (A, np.zeros(50)), 2, 1), (logarithms, (A, np.zeros(50)), 1, 0),
     (behind, (A,), 2, 2), (backwards, (A, np.zeros(50)), 1, 0), (downwards, (A, np.zeros(50)), 1, 0),
-    (shorter, (A, np.zeros(50)), 2, 0), (logarithms, (A + 2.0, np.zeros(50)), 2, 1), (overlapping, (B[:-1], B[1:]), 2, 2), (overlapping, (B[1:], B[:-1]), 2, 2),
+    (shorter, (A, np.zeros(50)), 2, 0), (logarithms, (A + 2.0, np.zeros(50)), 1, 0), (overlapping, (B[:-1], B[1:]), 2, 2), (overlapping, (B[1:], B[:-1]), 2, 2),
     (overlapping, (A, A.copy()), 1, 1),
 ]
 

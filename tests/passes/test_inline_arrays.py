@@ -719,3 +719,66 @@ def test_settings_decide(function, settings, reason):
     assert outcome(twin, LINES) == outcome(function, LINES)
     decision = version(twin).decided["t"]
     assert (decision.reason, decision.mode) == (reason, "stored" if reason else "virtual")
+
+
+def filled(a, out):
+    t = np.full(len(a), 0.1)
+    for i in range(len(a)):
+        for j in range(3):
+            out[i] = out[i] + t[i] * a[i] - t[j]
+
+
+def filled_and_given_back(a, out):
+    t = np.full(len(a), 0.1, np.float32)
+    for i in range(len(a)):
+        out[i] = t[i] + a[i]
+    return t
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("function", "settings", "mode"), [
+    (filled, {}, "virtual"), (filled, {"inline_scalar_constexprs": False}, "stored"), (filled, {"memory": {"t": "stored"}}, "stored"),
+    (filled_and_given_back, {}, "stored")], ids=["plain", "not-wanted", "asked", "returned"])
+def test_an_array_of_one_number(target, function, settings, mode):
+    twin = pyflat.twin(function, target=target, **settings)
+    for rows in (40, 3, 2, 0):
+        given = [each[:rows] for each in LINES]
+        assert outcome(twin, given) == outcome(function, given)
+    assert (version(twin).decided["t"].mode, allocations(twin)) == (mode, int(mode == "stored"))
+
+
+def one_after_the_other(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(len(a)):
+        out[i] = t[i] + 1.0
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_an_array_that_shall_be_stored_is(target):
+    twin = pyflat.twin(one_after_the_other, target=target, memory={"t": "stored"})
+    assert outcome(twin, LINES) == outcome(one_after_the_other, LINES)
+    assert allocations(twin) == 1
+
+
+def by_row(a, b, out):
+    """What is done for a row is done where the row is empty, too."""
+    t = np.empty((len(a), len(out)))
+    for i in range(len(a)):
+        x = b[i] * 1e300
+        for j in range(len(out)):
+            t[i, j] = x + a[i]
+    for i in range(len(a)):
+        for j in range(len(out)):
+            out[j] = out[j] + t[i, j]
+
+
+@pytest.mark.parametrize("columns", [0, 3])
+@pytest.mark.parametrize("rows", [4, 2])
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_what_is_done_for_a_row(target, rows, columns):
+    for large in (1.0, 1e30):
+        given = (A[:4], A[:rows] * large, np.zeros(columns))
+        twin = pyflat.twin(by_row, target=target)
+        assert outcome(twin, given) == outcome(by_row, given)

@@ -15,7 +15,7 @@ import pytest
 import pyflat
 from pyflat.runtime.kernels import Kernels
 from pyflat.targets.numba.kernels import boxed
-from pyflat.targets.numpy.kernels import calls as numpy_calls
+from pyflat.targets.numpy.kernels import engine as numpy_calls
 from pyflat.testing import same_bits
 from tests.support.concurrency import on_threads
 

@@ -43,6 +43,7 @@ from pyflat.frontend.state.values import (
     ObjRef,
     Ranges,
     Seq,
+    Spaced,
     Static,
     Unsigned,
     View,
@@ -247,9 +248,20 @@ def range_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         values = [width_rules.python(s, s.widths, value) for value in values]
     start, stop = (Static(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2] if len(values) == 3 else Static(1)
-    if not isinstance(step, Static) or step.value == 0:
-        raise s.refuse("flatten/iterable-not-static", "the step of this range depends on the data", node)
-    return Ranges(start, stop, step.value)
+    stands = s.space.truth(num.compare(s, "eq", step, Static(0)))
+    if isinstance(stands, Static):
+        if stands.value:
+            raise s.raised(ValueError, node)
+    else:
+        heap.raise_if(s, stands, ValueError)
+    if isinstance(step, Static):
+        return Ranges(start, stop, step.value)
+    length = s.space.call(Static(library.range_length), Arguments([start, stop, step], {}), node)
+    return Ranges(Static(0), length, 1, Spaced(functools.partial(_element, s), start, step))
+
+
+def _element(s: Evaluator, first: Abstract, step: Abstract, number: Abstract) -> Abstract:
+    return num.binary(s, "add", first, num.binary(s, "mul", number, step))
 
 
 def list_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -1,12 +1,18 @@
 """Kernels: functions of arrays, as structured IR. Which parameters are arrays says `frontend.roles`.
 
 The evaluator is that of other functions, with one lane: what depends on arguments is an operation.
+
+Names of the arrays that a kernel makes inside are those of the variables that they are first bound to.
+
+    t = np.empty(n)                  "t"
+    t = np.zeros(n)                  "t 2", where there is a "t"
+    np.dot(a * 2, b)                 "array 1": `a * 2` has no variable
 """
 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +22,6 @@ from pyflat.analysis.made_arrays import made_arrays
 from pyflat.errors import refuse
 from pyflat.frontend.capture import Captured, capture
 from pyflat.frontend.kernels import results as kernel_results
-from pyflat.frontend.kernels.array_names import name_arrays, rename_models
 from pyflat.frontend.kernels.results import add_flags
 from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.space import memories, unsigned, width_rules
@@ -28,12 +33,52 @@ from pyflat.frontend.state.values import Abstract, MemoryRef, State
 from pyflat.frontend.state.widths import Widths
 from pyflat.frontend.syntax import calls
 from pyflat.ir.build import undefined
-from pyflat.ir.kernel_results import renamed
+from pyflat.ir.kernel_results import Model, renamed
 from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import ArrayArgument, ScalarArgument, arrays_read
 from pyflat.ir.nodes import Function, Param, Yield
 from pyflat.ir.recursion import room_to_recurse
 from pyflat.ir.shape import Fixed, Leaf
+from pyflat.ir.types import MEMORY
+
+
+def name_arrays(fn: Function, taken: Collection[str], variables: Mapping[str, str]) -> dict[str, str]:
+    """Rename the arrays in the IR; returns the new names by the old ones. `variables` are names that the arrays may
+    have, and `taken` those that others have."""
+    ops = list(all_ops(fn.body))
+    given, names = set(taken), dict[str, str]()
+    for op in ops:
+        if op.opcode in ("alloc", "routine") and op.kind is MEMORY and (array := op.attr("array")) not in names:
+            names[array] = _free(variables.get(array, ""), given)
+            given.add(names[array])
+    for op in ops:
+        if op.opcode in ("alloc", "load", "store", "routine"):
+            op.attrs = tuple((key, _renamed(key, value, names)) for key, value in op.attrs)
+    return names
+
+
+def rename_models(models: Mapping[str, tuple[Model, ...]], names: Mapping[str, str]) -> dict[str, tuple[Model, ...]]:
+    """The arrays that others are made of, where some have other names."""
+    return {names.get(array, array): tuple((names.get(name, name), axes) for name, axes in of)
+            for array, of in models.items()}
+
+
+def _free(variable: str, given: Collection[str]) -> str:
+    name, number = variable or "array 1", 1
+    while name in given:
+        number += 1
+        name = f"{variable or 'array'} {number}"
+    return name
+
+
+def _renamed(key: str, value: object, names: Mapping[str, str]) -> object:
+    match key, value:
+        case "array", str():
+            return names.get(value, value)
+        case "operands", tuple():
+            return tuple((names.get(name, name), *rest) for name, *rest in value)
+    return value
+
 
 UNROLLED = 16
 """The default of the option `max_tracing_dim`."""

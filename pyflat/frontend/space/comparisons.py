@@ -89,7 +89,8 @@ def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNod
         raise s.raised(TypeError, node)
     if isinstance(container, Static) and isinstance(container.value, range):
         return _in_range(s, container.value, item)
-    if isinstance(container, Ranges) and not container.once and container.step in (1, -1):
+    if isinstance(container, Ranges) and not container.once and container.item is None and (
+            container.step in (1, -1)):
         return _between(s, container, item)
     if dict_views.is_of_lanes(container, s):
         return s.space.truth(s.space.call(BoundMethod(container, "__contains__"), Arguments([item], {}), node))

@@ -16,16 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyflat.analysis.intervals import Interval, Intervals
 from pyflat.ir.formats import FloatFormat
 from pyflat.ir.nodes import Const, Op, Value
+from pyflat.ir.ops import COMPARISONS
 from pyflat.ir.types import BOOL, FLOAT
 
 Fact = tuple[Value, bool]
 """A bool value and what it is in every lane that gets here."""
 
 MOST_OPERATIONS = 400
-_NOT = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
-_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-
-
+NO_NAN = Interval(-math.inf, math.inf)
 Combined = Mapping[Value, tuple[bool, tuple[Value, ...]]]
 """Values that short circuits have joined: (is `and`, its parts)."""
 
@@ -35,21 +33,22 @@ def decide(test: Value, facts: Sequence[Fact], combined: Combined, floats: Float
     """What `test` is in every lane that gets here, None where that is not known. `nan`: the lanes may be nan where
     the facts allow it. `floats`: the format of float lanes, in which literals are rounded."""
     known = Intervals(floats=floats)
-    bounds: dict[Value, Interval] = {}
+    order = _operations(test)
     for value, held in _simple(facts, combined):
         if value is test:
             return held
-        if isinstance(value, Op):
-            _learn(value, held, bounds, floats, nan=nan)
-    order = _operations(test)
+        if order is None or not isinstance(value, Op) or value.opcode not in COMPARISONS:
+            continue
+        for arg in value.args if not nan else ():
+            if arg.kind is FLOAT and not isinstance(arg, Const):
+                known.narrow(arg, NO_NAN)
+        known.assume(value, holds=held)
     if order is None:
         return None
-    for value in bounds.keys() - set(order):
-        known.narrow(value, bounds[value])
     for op in order:
+        told = known.of(op)
         known.note(op)
-        if op in bounds:
-            known.narrow(op, bounds[op])
+        known.narrow(op, told)
     return _outcome(test, known)
 
 
@@ -81,45 +80,6 @@ def _simple(facts: Sequence[Fact], combined: Combined) -> Iterator[Fact]:
             waiting.append((value.args[0], not held))
         elif value.kind is BOOL and value.opcode == ("and" if held else "or"):
             waiting += [(arg, held) for arg in value.args]
-
-
-def _learn(op: Op, held: bool, bounds: dict[Value, Interval], floats: FloatFormat, *, nan: bool) -> None:
-    """The interval that a comparison with a constant leaves to the other side."""
-    if op.opcode not in _NOT:
-        return
-    left, right = op.args
-    opcode = op.opcode
-    if isinstance(left, Const):
-        left, right, opcode = right, left, _MIRRORED[opcode]
-    if not isinstance(right, Const) or right.value is None or isinstance(left, Const) or math.isnan(right.value):
-        return
-    limit = floats.rounded(right.value) if left.kind is FLOAT else right.value
-    found = _side(left.kind is FLOAT, opcode if held else _NOT[opcode], limit, may_be_nan=nan and not held)
-    if found is not None:
-        bounds[left] = _both(bounds[left], found) if left in bounds else found
-
-
-def _side(is_float: bool, opcode: str, limit: float, *, may_be_nan: bool) -> Interval | None:
-    below = math.nextafter(limit, -math.inf) if is_float else limit - 1
-    above = math.nextafter(limit, math.inf) if is_float else limit + 1
-    nan = may_be_nan and is_float
-    lowest, highest = (-math.inf, math.inf) if is_float else (-(2**63), 2**63 - 1)
-    match opcode:
-        case "lt":
-            return Interval(lowest, below, nan)
-        case "le":
-            return Interval(lowest, limit, nan)
-        case "gt":
-            return Interval(above, highest, nan)
-        case "ge":
-            return Interval(limit, highest, nan)
-        case "eq":
-            return Interval(limit, limit, nan)
-    return None
-
-
-def _both(a: Interval, b: Interval) -> Interval:
-    return Interval(max(a.low, b.low), min(a.high, b.high), a.nan and b.nan)
 
 
 def _operations(test: Value) -> list[Op] | None:

@@ -29,9 +29,11 @@ from pyflat.frontend.state.values import (
     MemoryRef,
     NumberText,
     Partial,
+    Ranges,
     Ref,
     RepeatedText,
     Seq,
+    Spaced,
     State,
     Static,
     Stored,
@@ -384,6 +386,10 @@ def taken_apart(value: Abstract) -> tuple[Hashable, tuple[Any, ...]] | None:
             return key, (value.function, *value.positional, *value.named.values())
         case Super():
             return (Super, value.cls), (value.receiver,)
+        case Ranges(item=Spaced() as item):
+            return (Ranges, Spaced), (value.start, value.stop, item.first, item.step)
+        case Ranges(item=None, once=False, live=None):
+            return (Ranges, value.step), (value.start, value.stop)
         case NumberText():
             return (NumberText, value.number.kind, value.spec, value.converted), (value.number,)
         case RepeatedText():
@@ -427,6 +433,10 @@ def rebuilt(value: Abstract, parts: Iterable[Any]) -> Abstract:
             return Partial(function, rest[:most], dict(zip(value.named, rest[most:], strict=True)))
         case Super():
             return Super(value.cls, *given)
+        case Ranges():
+            start, stop, *spaced = given
+            item = Spaced(value.item.element, *spaced) if isinstance(value.item, Spaced) else None
+            return Ranges(start, stop, value.step, item)
         case NumberText():
             return replace(value, number=lane(*given))
         case RepeatedText():

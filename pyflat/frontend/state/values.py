@@ -289,6 +289,18 @@ class Lazy:
     serial: int = field(default_factory=_serials.__next__)
 
 
+@dataclass(frozen=True, slots=True)
+class Spaced:
+    """The elements of a range whose step differs by lane, of which its counter has the numbers."""
+
+    element: Callable[[Abstract, Abstract, Abstract], Abstract]
+    first: Abstract
+    step: Abstract
+
+    def __call__(self, number: Abstract) -> Abstract:
+        return self.element(self.first, self.step, number)
+
+
 @dataclass(eq=False, slots=True)
 class Ranges:
     """`item`: what an iteration sees of the counter, when that is not the counter itself. `once`: an iterator over

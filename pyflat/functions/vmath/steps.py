@@ -11,7 +11,7 @@ Pair = tuple[Number, Number]
 """A number as an unevaluated sum, the first part its rounding."""
 
 
-def horner(m: Machine, x: Number, coefficients: Sequence[float]) -> Number:
+def horner(m: Machine, x: Number, coefficients: Sequence[Number]) -> Number:
     """The polynomial with these coefficients, the constant one first: fewest operations, longest chain."""
     *rest, result = coefficients
     for c in reversed(rest):

@@ -21,8 +21,7 @@ from collections.abc import Iterator, Sequence
 
 from pyflat.errors import InternalError
 from pyflat.ir.edit.copying import Copier, copy_function
-from pyflat.ir.edit.cursor import after_op, before_op
-from pyflat.ir.edit.editor import editing
+from pyflat.ir.edit.editor import after_op, before_op, editing
 from pyflat.ir.loops import all_ops, replace_uses
 from pyflat.ir.nodes import Function, Op, Param, Region, Value
 from pyflat.ir.parse import ParseError, parse_function

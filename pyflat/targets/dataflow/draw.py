@@ -12,8 +12,7 @@ from html import escape
 
 from pyflat.targets.dataflow.export import colour_of, output_type
 from pyflat.targets.dataflow.graph import BACK_INPUTS, Graph, Node
-from pyflat.targets.dataflow.report import token_text
-from pyflat.targets.dataflow.simulate import Simulation
+from pyflat.targets.dataflow.simulate import Simulation, token_text
 
 WIDTH, HEIGHT, GAP_X, GAP_Y, MARGIN = 132, 26, 18, 46, 20
 _ARROW = (

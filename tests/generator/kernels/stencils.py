@@ -80,7 +80,10 @@ def _loop(scope: Scope, known: Margins, bare: set[str], target: str, sizes: list
     body = [f"{target}[{', '.join(counters)}] {'=' if target in bare else r.choice(('=',) * 8 + ('+=',))} {r.choice(_VALUES).format(*reads)}"]
     if r.random() < 0.07 and target not in bare:
         body = [f"if {reads[0]} > {number(scope, 1)}:", *indented(body)]
-    order = list(range(len(counters)))
+    order, row = list(range(len(counters))), ""
+    if len(counters) > 1 and operands[0] not in bare and r.random() < 0.2:
+        row = f"row = {operands[0]}[{', '.join([counters[0], *('0' for _ in counters[1:])])}] * {r.choice(('1e300', '0.5'))}"
+        body[-1] += " + row" if "row" not in body[-1] else ""
     if r.random() < 0.2:
         order.reverse()
     for at in order[::-1]:
@@ -88,6 +91,6 @@ def _loop(scope: Scope, known: Margins, bare: set[str], target: str, sizes: list
         spans = f"{start}, {stop}" if low else stop
         if r.random() < 0.08:
             spans = f"{stop} - 1, {low - 1}, -1"
-        body = [f"for {counters[at]} in range({spans}):", *indented(body)]
+        body = [f"for {counters[at]} in range({spans}):", *indented([row, *body] if row and at == 0 else body)]
     known[target] = (low, high)
     return body

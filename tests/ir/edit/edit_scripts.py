@@ -7,8 +7,17 @@ from collections import Counter
 
 from pyflat.errors import InternalError
 from pyflat.ir.edit.cfg import Cfg
-from pyflat.ir.edit.cursor import Cursor, after_block, after_node, after_op, before_block, before_node, before_op
-from pyflat.ir.edit.editor import Editing, editing
+from pyflat.ir.edit.editor import (
+    Cursor,
+    Editing,
+    after_block,
+    after_node,
+    after_op,
+    before_block,
+    before_node,
+    before_op,
+    editing,
+)
 from pyflat.ir.edit.repair import repair_ssa
 from pyflat.ir.edit.tree import Tree, yielded_to
 from pyflat.ir.nodes import (

@@ -9,17 +9,17 @@ import pytest
 from pyflat.errors import InternalError
 from pyflat.ir.edit.cfg import Cfg
 from pyflat.ir.edit.copying import Copier, copy_function
-from pyflat.ir.edit.cursor import (
+from pyflat.ir.edit.editor import (
     after_block,
     after_node,
     after_op,
     before_block,
     before_node,
     before_op,
+    editing,
     end_of,
     start_of,
 )
-from pyflat.ir.edit.editor import editing
 from pyflat.ir.edit.repair import repair_ssa
 from pyflat.ir.edit.tree import Tree
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Label, Loop, Op, Param, Region, Yield, walk

@@ -6,8 +6,8 @@ import pytest
 
 from pyflat.errors import FlattenError, InternalError
 from pyflat.inspection import dataflow
+from pyflat.inspection.dataflow import critical_path, recurrence
 from pyflat.targets.dataflow import Graph, Simulation
-from pyflat.targets.dataflow.figures import critical_path, recurrence
 from tests.targets.dataflow import test_counts as programs
 
 

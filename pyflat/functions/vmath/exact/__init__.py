@@ -19,16 +19,13 @@ from pyflat.functions import gamma_check
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import glibc
 from pyflat.functions.vmath.exact import (
-    arctangent,
     error,
     exponential,
     gamma,
     hyperbolic,
     inverse,
-    inverse_hyperbolic,
     logarithm,
     power,
-    tangent,
     trigonometric,
 )
 from pyflat.functions.vmath.exact.tables import LibraryTable, MissingTable
@@ -40,19 +37,16 @@ TABLE: dict[str, LibraryFunction] = {
         exponential: ("exp", "exp2"),
         logarithm: ("log", "log2", "log10"),
         power: ("pow", "cbrt"),
-        trigonometric: ("sin", "cos"),
-        tangent: ("tan",),
-        inverse: ("asin", "acos"),
-        arctangent: ("atan", "atan2"),
-        hyperbolic: ("expm1", "tanh", "sinh", "cosh"),
+        trigonometric: ("sin", "cos", "tan"),
+        inverse: ("asin", "acos", "atan", "atan2"),
+        hyperbolic: ("expm1", "tanh", "sinh", "cosh", "log1p", "asinh", "acosh", "atanh"),
         error: ("erf", "erfc"),
-        inverse_hyperbolic: ("log1p", "asinh", "acosh", "atanh"),
         gamma: ("gamma", "lgamma"),
     }.items() for name in names
 }
 """Those that there are."""
 
-_MODULES = arctangent, exponential, inverse, logarithm, power, tangent, trigonometric
+_MODULES = exponential, inverse, logarithm, power, trigonometric
 TABLES: tuple[LibraryTable, ...] = tuple(found for module in _MODULES for found in vars(module).values()
                                          if isinstance(found, LibraryTable))
 """Those that they read."""

@@ -1,12 +1,17 @@
-"""sin and cos as the GNU C library computes them since version 2.28 (of IBM's Accurate Mathematical Library, 2001 on,
-under the LGPL: here are its algorithm and the coefficients of its polynomials, none of its text; its table is read from
-the library that is loaded).
+"""sin and cos as the GNU C library computes them since version 2.28, tan since 2.35 (of IBM's Accurate Mathematical
+Library, 2001 on, under the LGPL: here are its algorithms and the coefficients of its polynomials, none of its text; its
+tables are read from the library that is loaded).
 
     |x| < 0.855               x as it is
     |x| < 2.426               pi/2 - |x|
     |x| < 105414350           x - n pi/2, as a sum a + d          beyond: lanes for the library
     |a| < 0.126               Taylor's series
     |a| = k / 128 + v         sin and cos of k / 128, each a sum of two numbers, and polynomials of v
+
+    |x| <= 0.787                  a = x               |x| <= 25, 1e8: a + d = x - n pi/2
+    |a| <= 0.0608                 a polynomial        otherwise z = |a| - c, with f = tan c and g = 1 / f of a table:
+    n even                        tan a               f + (f + g) tan z / (g - tan z)
+    n odd                         -1 / tan a          -(g - (f + g) tan z / (f + tan z))
 """
 
 from __future__ import annotations
@@ -17,7 +22,7 @@ import struct
 from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
-from pyflat.functions.vmath.steps import flip_sign
+from pyflat.functions.vmath.steps import Pair, flip_sign, horner
 
 _h = float.fromhex
 
@@ -51,11 +56,17 @@ def is_large(m: Machine, x: Number) -> Number:
     return (size >= _LAST) & (size < math.inf)
 
 
-def reduced(m: Machine, x: Number) -> tuple[Number, Number, Number]:
-    """x - n pi/2 as a sum, and n as the low bits of an integer."""
+def _reduced_twice(m: Machine, x: Number) -> tuple[Number, Number, Number]:
+    """n, a whole number, as the low bits of a float, and negative; x - n pi/2 by the first two parts of pi/2."""
     shifted = m.fma(x, TWO_OVER_PI, m.format.magic)
     n = -(shifted - m.format.magic)
     rest = m.fma(n, HALF_PI_PARTS[1], m.fma(n, HALF_PI_PARTS[0], x))
+    return shifted, n, rest
+
+
+def reduced(m: Machine, x: Number) -> tuple[Number, Number, Number]:
+    """x - n pi/2 as a sum, and n as the low bits of an integer."""
+    shifted, n, rest = _reduced_twice(m, x)
     first = m.fma(n, HALF_PI_PARTS[2], rest)
     low = m.fma(n, HALF_PI_PARTS[2], rest - first)
     high = m.fma(n, HALF_PI_PARTS[3], first)
@@ -95,10 +106,7 @@ def near_zero(m: Machine, x: Number, odd: Number) -> Number:
 
 def _taylor(m: Machine, a: Number, d: Number) -> Number:
     z = a * a
-    p = _TAYLOR[4]
-    for c in _TAYLOR[3::-1]:
-        p = m.fma(p, z, c)
-    return a + m.fma(z, m.fma(p, a, d * -0.5), d)
+    return a + m.fma(z, m.fma(horner(m, z, _TAYLOR), a, d * -0.5), d)
 
 
 def _by_table(m: Machine, a: Number, d: Number, odd: Number) -> Number:
@@ -179,3 +187,71 @@ def _both_by_table(m: Machine, a: Number, d: Number, a2: Number, d2: Number, shi
     s = v + m.fma(v * square, m.fma(square, _SIN[1], _SIN[0]), d2)
     c = m.fma(v, d2, square * _cosine(m, square))
     return of_cosine, sine + m.fma(s, cosine, m.fma(-c, sine, m.fma(s, cosine_rest, sine_rest)))
+
+
+# --- tan
+_TAN = tuple(map(_h, ("0x1.5555555555555p-2", "0x1.11111111107c6p-3", "0x1.ba1ba1cdb8745p-5", "0x1.664ed49cfc666p-6",
+                    "0x1.2385a3cf2e4eap-7")))
+_TAN_BY_TABLE = _h("0x1.5555555554dbdp-2"), _h("0x1.11112e0a6b45fp-3")
+_THIRD_PART = _h("-0x1.cb3b399d747f2p-55")
+"""What is left of pi/2 after its first two parts, rounded."""
+_TINY_TAN, _SMALL_TAN, _PLAIN_TAN, _MIDDLE_TAN, _LAST_TAN = (
+    _h("0x1.b096c00000000p-27"), _h("0x1.f212d00000000p-5"), _h("0x1.92f1a00000000p-1"), 25.0, 1e8)
+_TANGENTS = LibraryTable("tan", 186, 4, "10701a1b0000b13fb792b8aa", "7764904b0f925c4a", as_they_are)
+"""c, tan c and 1 / tan c, and nothing."""
+
+
+def _exact_sum(m: Machine, a: Number, b: Number) -> Pair:
+    total = a + b
+    return total, m.select(m.abs(a) > m.abs(b), (a - total) + b, (b - total) + a)
+
+
+def _reduced_for_tan(m: Machine, x: Number) -> tuple[Number, Number, Number]:
+    """x - n pi/2 as a sum, for angles above 0.787, and where n is odd."""
+    shifted, n, rest = _reduced_twice(m, x)
+    middle = m.abs(x) <= _MIDDLE_TAN
+    third = m.select(middle, _THIRD_PART, HALF_PI_PARTS[2])
+    a = m.fma(n, third, rest)
+    d = m.fma(n, third, rest - a)
+    b = m.fma(n, HALF_PI_PARTS[3], a)
+    b, e = _exact_sum(m, b, d + m.fma(n, HALF_PI_PARTS[3], a - b))
+    return m.select(middle, a, b), m.select(middle, d, e), ~m.equal(m.bits(shifted) & 1, 0)
+
+
+def tan(m: Machine, x: Number) -> Told:
+    """tan(x)."""
+    size = m.abs(x)
+    plain = size <= _PLAIN_TAN
+    a, d, odd = _reduced_for_tan(m, x)
+    a, d, odd = m.select(plain, x, a), m.select(plain, 0.0, d), odd & ~plain
+    near = _tangent_near_zero(m, a, d, odd, size <= _SMALL_TAN)
+    value = m.select(m.abs(a) <= _SMALL_TAN, near, _tangent_by_table(m, a, d, odd))
+    return m.select(size <= _TINY_TAN, x, value), (size > _LAST_TAN) & (size < math.inf)
+
+
+def _tangent_near_zero(m: Machine, a: Number, d: Number, odd: Number, plain: Number) -> Number:
+    """By a polynomial; `plain` angles have not been reduced."""
+    square = a * a
+    p = horner(m, square, _TAN)
+    cube = a * square
+    rest = m.fma(cube, p, d)
+    total, low = _exact_sum(m, a, rest)
+    inverse = 1.0 / total
+    product = inverse * total
+    error = (1.0 - product) - m.fma(inverse, total, -product)
+    error = m.fma(-low, inverse, error) / total
+    result = inverse + error
+    cotangent = ((inverse - result) + error) + result
+    return m.select(odd, -cotangent, m.select(plain, m.fma(cube, p, a), total))
+
+
+def _tangent_by_table(m: Machine, a: Number, d: Number, odd: Number) -> Number:
+    size, d = m.abs(a), m.select(a < 0.0, -d, d)
+    index = m.bits(m.trunc(m.fma(size, 256.0, -15.5)) + 2.0**52) & 255
+    centre, tangent, cotangent, _ = m.rows(_TANGENTS, index, 4)
+    z = (size - centre) + d
+    square = z * z
+    p = m.fma(z * square, m.fma(square, _TAN_BY_TABLE[1], _TAN_BY_TABLE[0]), z)
+    quotient = ((tangent + cotangent) * p) / m.select(odd, p + tangent, cotangent - p)
+    value = m.select(odd, quotient - cotangent, quotient + tangent)
+    return m.select(a < 0.0, -value, value)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, leaves
 from pyflat.ir.affine import affine, places
-from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, raises, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read
-from pyflat.ir.nodes import FAULT, Block, Const, Exit, Item, Loop, Op, Value, child_lists, walk
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value, child_lists
 from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.llvm import counted, i64
@@ -114,7 +114,7 @@ class Fusions:
         counts = recognise_counted(item)
         if counts is None or counts.step != 1 or not carries_memory_only(item, counts):
             return None
-        if leaves([item]) or _raises(item):
+        if leaves([item]) or raises([item]):
             return None
         return FusedLoop(item, counts, [op for op in all_ops(item.body) if op.opcode in ("load", "store")])
 
@@ -182,12 +182,6 @@ class Fusions:
         if len(own) > 1:
             return "inconsistent-rows"
         return max(steps.values()) - own.pop() + 1
-
-
-def _raises(loop: Loop) -> bool:
-    """A `raise` leaves what was stored before it, in the order of the original."""
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
-               for item in walk(loop.body))
 
 
 def _gap(a: Op, earlier: FusedLoop, b: Op, later: FusedLoop) -> int | None:

@@ -23,9 +23,9 @@ from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel
 from pyflat.functions import ways
 from pyflat.ir.affine import affine, places
-from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, raises, recognise_counted
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import FAULT, Block, Exit, Item, Loop, Op, Param, Value, child_lists, walk
+from pyflat.ir.nodes import Block, Item, Loop, Op, Param, Value, child_lists
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba import engine
@@ -62,8 +62,7 @@ class OutlinedLoop:
     @property
     def raises(self) -> bool:
         """An iteration may raise by itself, after which others have stored."""
-        return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
-                   for item in walk(self.loop.body))
+        return raises(self.loop.body)
 
 
 def plan_outlined(kernel: Kernel, warns: bool) -> dict[Loop, OutlinedLoop]:

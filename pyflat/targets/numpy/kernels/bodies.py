@@ -33,8 +33,7 @@ from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numpy import engine
 from pyflat.targets.numpy.costs import cost_of
 from pyflat.targets.numpy.kernels.boxes import Slices, certain_in
-from pyflat.targets.numpy.kernels.spelled import ATOM, literal, spelled
-from pyflat.targets.numpy.kernels.writer import WIDEST
+from pyflat.targets.numpy.kernels.writer import ATOM, WIDEST, literal, spelled
 from pyflat.targets.operands import as_signed, operand
 from pyflat.targets.text.steps import LET, Begin, BodyEnd, Leave, steps_of
 

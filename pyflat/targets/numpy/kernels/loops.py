@@ -16,7 +16,7 @@ from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.nests import Nests
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.spelled import ENDLESS, literal, masked
+from pyflat.targets.numpy.kernels.writer import ENDLESS, literal, masked
 
 
 @dataclass(slots=True)

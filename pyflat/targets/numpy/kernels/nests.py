@@ -16,9 +16,8 @@ from pyflat.ir.types import INT, MEMORY
 from pyflat.passes.outline import Outlined
 from pyflat.targets.numpy.kernels.bodies import Body, body_of
 from pyflat.targets.numpy.kernels.boxes import Slices, boxes_of, certain_in, is_nonnegative
-from pyflat.targets.numpy.kernels.names import counter_wish
 from pyflat.targets.numpy.kernels.operations import Mask, Operations
-from pyflat.targets.numpy.kernels.spelled import joined, literal, spelled
+from pyflat.targets.numpy.kernels.writer import counter_wish, joined, literal, spelled
 
 Given = tuple[Sequence[Value], Mask] | None
 """What a list yields and the lanes that come to its end, None where nothing does."""

@@ -18,8 +18,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.passes import pipelines
 from pyflat.passes.record import Pass
 from pyflat.targets.numpy.kernels.boxes import Axis
-from pyflat.targets.numpy.kernels.spelled import ATOM, OWN, as_scalar, joined, repeats, spelled
-from pyflat.targets.numpy.kernels.writer import Writer
+from pyflat.targets.numpy.kernels.writer import ATOM, OWN, Writer, as_scalar, joined, repeats, spelled
 from pyflat.targets.numpy.spelling import spelling
 
 Mask = str

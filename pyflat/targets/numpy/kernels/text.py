@@ -28,10 +28,9 @@ from pyflat.ir.types import MEMORY
 from pyflat.targets.numpy.kernels.bodies import text_of
 from pyflat.targets.numpy.kernels.boxes import is_nonnegative
 from pyflat.targets.numpy.kernels.loops import LoopWriter
-from pyflat.targets.numpy.kernels.names import returned
 from pyflat.targets.numpy.kernels.nests import Given
 from pyflat.targets.numpy.kernels.operations import Mask
-from pyflat.targets.numpy.kernels.spelled import as_scalar, masked
+from pyflat.targets.numpy.kernels.writer import as_scalar, masked, returned
 
 _IMPORTS = ((r"\bmath\.", "import math"), (r"\bpartial\(", "from functools import partial"),
             (r"\bnp\.", "import numpy as np"), (r"\blanes\.", "from pyflat.functions import lanes"),

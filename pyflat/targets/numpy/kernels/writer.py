@@ -2,25 +2,202 @@
 
 An operation whose value is used once, in the same block, is written where it is used: it *waits* as an expression. What
 waits and reads an array gets its line before the array is written.
+
+Names are those of the user's arrays, variables and counters, and of what has none. Operations are written as operators
+of Python, functions of NumPy, and the helpers of `array_lanes`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import builtins
+import keyword
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import libcst as cst
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.varying import LoopNest
 from pyflat.ir.affine import affine
-from pyflat.ir.loops import Counted
-from pyflat.ir.memory import ArrayArgument
+from pyflat.ir.loops import Counted, all_ops
+from pyflat.ir.memory import UNSIGNED, ArrayArgument
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Loop, Op, Param, Value, Yield, walk
+from pyflat.ir.ops import SIGNS
 from pyflat.ir.print import Sourced
-from pyflat.ir.types import MEMORY
+from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
 from pyflat.targets.numpy.kernels.boxes import Slices
-from pyflat.targets.numpy.kernels.names import UniqueNames, counter_wish, wish
-from pyflat.targets.numpy.kernels.spelled import ATOM, literal
+from pyflat.targets.numpy.spelling import spelling
+
+ATOM = 20
+_LEVELS = {"*": 13, "/": 13, "//": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, "&": 10, "^": 9, "|": 8}
+"""Of operators; of comparisons it is 7."""
+OWN = frozenset({"not", "neg", "invert", "rounded", "narrow", "divide", "to_float", "exact_float", "abs", *UNSIGNED})
+"""Operations that are written the same way for Python's numbers as for lanes, or by hand."""
+_CALL = re.compile(r"[\w.]+\((\{\d\}(, )?)+\)")
+Operand = Callable[[Value, int], str]
+
+
+def spelled(op: Op, operand: Operand, *, lanes: bool) -> tuple[str, int]:
+    """An operation of lanes, or of Python's numbers, and how tightly the text binds. Each operand is asked for once."""
+    if sign := SIGNS.get(op.opcode):
+        level = _LEVELS.get(sign, 7)
+        left = level + 1 if level == 7 else level
+        number = op.args[1].value if isinstance(op.args[1], Const) and op.opcode == "add" and op.kind is INT else None
+        if number is not None and number < 0:
+            return f"{operand(op.args[0], left)} - {-number}", level
+        return f"{operand(op.args[0], left)} {sign} {operand(op.args[1], level + 1)}", level
+    match op.opcode:
+        case "index":
+            return f"s.inside({operand(op.args[0], 0)}, {operand(op.args[1], 0)}, None)", ATOM
+        case "select" if not lanes:
+            cond, then, orelse = op.args
+            return f"{operand(then, 5)} if {operand(cond, 5)} else {operand(orelse, 4)}", 4
+        case "not" if not lanes:
+            return f"not {operand(op.args[0], 7)}", 6
+        case "to_float" | "exact_float" if not lanes:
+            return f"float({operand(op.args[0], 0)})", ATOM
+        case "abs" if not lanes:
+            return f"abs({operand(op.args[0], 0)})", ATOM
+        case "neg" | "invert":
+            return f"{'-' if op.opcode == 'neg' else '~'}{operand(op.args[0], 14)}", 14
+    return _with_spelling(op, operand)
+
+
+def _with_spelling(op: Op, operand: Operand) -> tuple[str, int]:
+    text = spelling(op)
+    is_call = _CALL.fullmatch(text) is not None
+    args = [operand(arg, 0 if is_call else ATOM) for arg in op.args]
+    more = {"table": repr(op.attr("table"))} if op.opcode == "gather" else {}
+    return text.format(*args, **more), ATOM if is_call else 0
+
+
+def repeats(op: Op) -> bool:
+    """Whether the text has an operand twice."""
+    if op.opcode in SIGNS or op.opcode in OWN or op.opcode == "select":
+        return False
+    text = spelling(op)
+    return any(text.count(f"{{{number}}}") > 1 for number in range(len(op.args)))
+
+
+def masked(mask: str, condition: str, *, holds: bool = True) -> str:
+    """The lanes of a mask, "None" for all, in which a condition holds, or does not."""
+    condition = condition if holds else f"np.logical_not({condition})"
+    return condition if mask == "None" else f"{mask} & {condition}"
+
+
+def as_scalar(text: str, dtype: str) -> str:
+    """An element of an array as the number that the IR has."""
+    if dtype == "f8":
+        return text
+    if dtype == "f4":
+        return f"np.float64({text})"
+    if dtype == "u8":
+        return f"uint64_lanes.element({text})"
+    return f"bool({text})" if dtype == "b1" else f"int({text})"
+
+
+def literal(value: Const) -> str:
+    number = value.value
+    if number is None:
+        return {BOOL: "False", INT: "0", FLOAT: "0.0", MEMORY: "None"}[value.kind]
+    if isinstance(number, float) and not math.isfinite(number):
+        return f"np.float64('{number}')"
+    return f"({number!r})" if number < 0 or str(number) == "-0.0" else repr(number)
+
+
+def joined(parts: Sequence[str]) -> str:
+    return ", ".join(parts) + ("," if len(parts) == 1 else "")
+
+
+ENDLESS = "while True:"
+
+
+_TAKEN = frozenset({"np", "s", "lanes", "math", "partial", "leave", "OPERATIONS", *keyword.kwlist, *dir(builtins)})
+
+
+class UniqueNames:
+    """Gives each name once."""
+
+    def __init__(self, kernel: Kernel):
+        self._given: set[str] = {kernel.function.name}
+        self._numbers: dict[str, int] = {}
+        self.arrays: dict[str, str] = {}
+        visitor = _Lengths()
+        kernel.tree.visit(visitor)
+        self._lengths = visitor.found
+
+    def fresh(self, wish: str) -> str:
+        stem = re.sub(r"\W", "_", wish)
+        name = stem
+        while name in self._given or name in _TAKEN or not name.isidentifier():
+            self._numbers[stem] = self._numbers.get(stem, 0) + 1
+            name = f"{stem}{'_' if wish[-1:].isdigit() or not stem else ''}{self._numbers[stem]}"
+        self._given.add(name)
+        return name
+
+    def lengths(self, name: str, rank: int) -> tuple[list[str], list[str]]:
+        """What the lengths of an argument's axes are called, and the lines that say so: `rows, columns = a.shape`."""
+        array = self.array(name)
+        texts = [f"{array}.shape[{axis}]" for axis in range(rank)]
+        wished = self._lengths.get(name, {})
+        for axis in (axis for axis in wished if axis < rank):
+            texts[axis] = self.fresh(wished[axis])
+        if rank > 1 and len(wished) == rank:
+            return texts, [f"{', '.join(texts)} = {array}.shape"]
+        return texts, [f"{texts[axis]} = {array}.shape[{axis}]" for axis in sorted(wished) if axis < rank]
+
+    def array(self, name: str) -> str:
+        if name not in self.arrays:
+            self.arrays[name] = self.fresh(name)
+        return self.arrays[name]
+
+
+def wish(value: Value) -> str:
+    """What a value is called: as the user's variable, or `t`."""
+    return value.name if value.name.isidentifier() else "t"
+
+
+def counter_wish(loop: Loop, counted: Counted) -> str:
+    """The user's name of a counter: the target of the `for` that the loop comes from."""
+    if counted.iv.name.isidentifier():
+        return counted.iv.name
+    for op in all_ops(loop.body):
+        node = op.origin.node if op.origin is not None else None
+        if op.opcode == "add" and op.args[0] is counted.iv and isinstance(node, cst.For):
+            return _target(node.target)
+    return "i"
+
+
+def _target(target: cst.BaseExpression) -> str:
+    """The first name of a target, as of `for i, x in enumerate(a)`."""
+    while isinstance(target, cst.Tuple | cst.List) and target.elements:
+        target = target.elements[0].value
+    return target.value if isinstance(target, cst.Name) and target.value != "_" else "i"
+
+
+class _Lengths(cst.CSTVisitor):
+    def __init__(self) -> None:
+        self.found: dict[str, dict[int, str]] = {}
+        """Array -> axis -> the variable that has its length."""
+
+    def visit_Assign(self, node: cst.Assign) -> None:
+        target = node.targets[0].target
+        value = node.value
+        if not isinstance(value, cst.Attribute) or value.attr.value != "shape":
+            return
+        if isinstance(target, cst.Tuple) and isinstance(value.value, cst.Name):
+            for axis, element in enumerate(target.elements):
+                if isinstance(element.value, cst.Name) and element.value.value != "_":
+                    self.found.setdefault(value.value.value, {}).setdefault(axis, element.value.value)
+
+
+def returned(kernel: Kernel, names: Sequence[str]) -> list[str]:
+    """The arrays made inside among those that are returned."""
+    return [name for name in dict.fromkeys(names) if name not in kernel.arguments]
+
 
 WIDEST = 90
 """Characters of an expression that still waits."""
@@ -239,5 +416,3 @@ def _blocks(items: list[Item]) -> Iterator[tuple[Block, Item | None]]:
                 yield from _blocks(item.orelse)
             case _:
                 yield from _blocks(item.body)
-
-
