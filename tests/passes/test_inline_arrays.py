@@ -234,6 +234,13 @@ def moved_twice(a, out):
         out[j] = u[2 * j + 2]
 
 
+def zeros(a, out):
+    """Nothing writes it: each element is what it was filled with."""
+    t = np.zeros(len(a))
+    for i in range(1, len(a)):
+        out[i] = a[i] + t[i - 1]
+
+
 def tenths(a, out):
     """Filled with a number that a float32 does not hold."""
     t = np.full(len(a), 0.1, np.float32)
@@ -476,9 +483,9 @@ def added_up_inside(a, out):
 
 
 def never_written(a, out):
-    t = np.zeros(len(a))
+    t = np.empty(len(a))
     for i in range(1, len(a)):
-        out[i] = a[i] + t[i - 1]
+        out[i] = t[i - 1] if a[i] < 0.0 else 1.0
 
 
 def in_a_routine(a, out):
@@ -513,7 +520,7 @@ GONE = [(stencils, LINES), (planes, (G, np.zeros((5, 7)))), (transposed, (G, np.
         (whole, (A, A[::-1].copy(), np.zeros(40))), (helped, LINES), (summed, (A, A[::-1].copy(), np.zeros(40))),
         (clipped, LINES), (constants, LINES), (copied, LINES), (by_counter, LINES), (single, LINES), (early, LINES),
         (gaps, LINES), (corners, (G, np.zeros((5, 7)))), (middle, (G, np.zeros((5, 7)))), (pair, LINES), (without_the_last, LINES), (in_arms, LINES),
-        (two_stores, LINES), (windows, LINES), (moved_twice, LINES), (tenths, LINES)]
+        (two_stores, LINES), (windows, LINES), (zeros, LINES), (moved_twice, LINES), (tenths, LINES)]
 STAY = [(in_place, "changed"), (beyond, "index-mismatch"), (from_the_end, "index-mismatch"), (given_back, "returned"),
         (diagonal, "shared-counter"), (skewed, "several-counters"), (scattered, "escaping-index"),
         (running, "untraced-loop"), (sometimes_read, "unread"), (logarithms, "raises"), (often, "visits"),
@@ -708,7 +715,7 @@ SETTINGS = [
     (stencils, {"inline_complex_computations": False}, "complex"), (often, {"inline_complex_computations": True, "max_visits": 5}, ""),
     (often, {"memory": {"t": "virtual"}}, ""), (stencils, {"memory": {"t": "stored"}}, "asked"),
     (copied, {"inline_simple_computations": False}, "visits"), (constants, {"inline_scalar_constexprs": False, "max_visits": 2}, "visits"),
-    (constants, {"max_visits": 0}, ""),
+    (constants, {"max_visits": 0}, ""), (zeros, {"inline_scalar_constexprs": False}, "no-setter"),
 ]
 
 
