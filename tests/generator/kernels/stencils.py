@@ -76,7 +76,8 @@ def _loop(scope: Scope, known: Margins, bare: set[str], target: str, sizes: list
 
     reads = [f"{name}[{place()}]" for name in operands]
     if r.random() < 0.2 and (others := [a for a in scope.arrays if len(a.dims) == 1 and a.number == "float" and not a.of]):
-        reads[1] = f"{r.choice(others).name}[{counters[-1]}]"
+        at = counters[-1] if r.random() < 0.6 else f"int(abs({reads[1]})) % 4"
+        reads[1] = f"{r.choice(others).name}[{at}]"
     body = [f"{target}[{', '.join(counters)}] {'=' if target in bare else r.choice(('=',) * 8 + ('+=',))} {r.choice(_VALUES).format(*reads)}"]
     if r.random() < 0.07 and target not in bare:
         body = [f"if {reads[0]} > {number(scope, 1)}:", *indented(body)]
