@@ -233,11 +233,11 @@ def _library(name: str, elsewhere: Elsewhere, **rest: Any) -> MathFunction:
 
 _LIBRARY = (
     _library("exp", PLAIN, faults="overflow", rises_from=-math.inf, rises_to=700.0, harmless=(0.0,),
-             vector=VectorCode("exponential", Adds(30))),
+             vector=VectorCode("power", Adds(30))),
     _library("exp2", _MADE_IN_DATABASES, faults="overflow", rises_from=-math.inf, rises_to=1000.0, harmless=(0.0,),
-             vector=VectorCode("exponential", Adds(30)), numba_name="np.exp2"),
+             vector=VectorCode("power", Adds(30)), numba_name="np.exp2"),
     _library("expm1", _NO_DATABASE, faults="overflow", odd=True, harmless=(0.0,), rises_from=-math.inf,
-             vector=VectorCode("exponential", Adds(36))),
+             vector=VectorCode("power", Adds(36))),
     _library("log", replace(PLAIN, duckdb="ln", sqlite="ln"), faults=_NOT_POSITIVE,
              harmless=(1.0,), rises_from=0.0, vector=VectorCode("logarithm", Adds(38))),
     _library("log2", replace(PLAIN, polars=ABSENT), faults=_NOT_POSITIVE, harmless=(1.0,),

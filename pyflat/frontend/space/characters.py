@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 
 from pyflat.frontend.space import number_texts, ragged, scalars
-from pyflat.frontend.state import heap, written
+from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, bound_part, folded, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
@@ -235,7 +235,7 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
 def is_text(value: Abstract) -> bool:
     """A string whose characters are lanes."""
     if isinstance(value, Written):
-        return all(is_text(part) or written.is_known(part) for part in value.parts)
+        return all(is_text(part) or templates.is_known(part) for part in value.parts)
     return isinstance(value, Char | Chars) or number_texts.int_format(value) is not None
 
 

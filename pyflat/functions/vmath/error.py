@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from pyflat.functions.vmath.coefficients import ERF, ERFC
-from pyflat.functions.vmath.exponential import exp_pair
 from pyflat.functions.vmath.machine import F8, Machine, Number, pick
+from pyflat.functions.vmath.power import exp_pair
 from pyflat.functions.vmath.steps import exact_product, polynomial, quick_sum, reduced_exponent, scale
 
 _NEAR_ZERO = 0.4765

@@ -7,9 +7,8 @@ import math
 from collections.abc import Sequence
 
 from pyflat.functions.vmath.coefficients import HALF_LN_2PI, LGAMMA_AT_1, LGAMMA_AT_2, PI, STIRLING
-from pyflat.functions.vmath.exponential import exp_pair
 from pyflat.functions.vmath.machine import F4, Machine, Number
-from pyflat.functions.vmath.power import log_pair
+from pyflat.functions.vmath.power import exp_pair, log_pair
 from pyflat.functions.vmath.steps import (
     Pair,
     exact_product,

@@ -31,7 +31,7 @@ from pyflat.ir.uses import results_of
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numpy import engine
-from pyflat.targets.numpy.costs import cost_of
+from pyflat.targets.numpy.blocks import cost_of
 from pyflat.targets.numpy.kernels.boxes import Slices, certain_in
 from pyflat.targets.numpy.kernels.writer import ATOM, WIDEST, literal, spelled
 from pyflat.targets.operands import as_signed, operand
