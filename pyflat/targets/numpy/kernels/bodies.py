@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.varying import LoopNest
+from pyflat.analysis.parallel_loops import LoopNest
 from pyflat.functions import ways
 from pyflat.functions.array_lanes import PATIENCE, Line, Wraps, blocks
 from pyflat.ir.affine import places
