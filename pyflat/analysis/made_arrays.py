@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.temporaries import MadeArray, Use
@@ -43,17 +43,26 @@ def made_arrays(kernel: Kernel, returned: Mapping[str, Span | None]) -> dict[str
 
 def names_of_lengths(kernel: Kernel) -> dict[Value, str]:
     """The numbers among the parameters of the IR, as a person names them."""
-    params = iter(kernel.function.params)
     found: dict[Value, str] = {}
+    for name, numbers in numbers_of_arguments(kernel).items():
+        is_array = isinstance(kernel.arguments[name], ArrayArgument)
+        found.update((number, f"{name}.shape[{axis}]" if is_array else name) for axis, number in enumerate(numbers))
+    return found
+
+
+def numbers_of_arguments(kernel: Kernel) -> dict[str, Sequence[Value]]:
+    """The parameters of the IR that are the lengths of an array's axes, or a number itself, by argument."""
+    params = iter(kernel.function.params)
+    found: dict[str, Sequence[Value]] = {}
     memories: set[int] = set()
     for name, argument in kernel.arguments.items():
         if isinstance(argument, ArrayArgument):
             if argument.memory not in memories:
                 memories.add(argument.memory)
                 next(params)
-            found.update((next(params), f"{name}.shape[{axis}]") for axis in range(argument.rank))
+            found[name] = [next(params) for _ in range(argument.rank)]
         elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
-            found[next(params)] = name
+            found[name] = [next(params)]
     return found
 
 

@@ -31,8 +31,8 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from pyflat.errors import FlattenError, Span, refuse
-from pyflat.frontend import blocks, pieces, recompiled, spelling
-from pyflat.frontend.blocks import TextBlock
+from pyflat.frontend import pieces, recompiled, spelling
+from pyflat.frontend.recompiled import TextBlock
 from pyflat.ir.recursion import too_deep
 
 _ENDS = re.compile(r"\r\n?|\n")
@@ -230,7 +230,7 @@ def _own_text(fn: types.FunctionType) -> TextBlock:
 def _own(fn: types.FunctionType) -> tuple[TextBlock, tuple[str, int]]:
     """The text that the function was compiled from, and as it stands in what surrounds it, with its line there."""
     code = fn.__code__
-    lines = blocks.file_lines(fn)
+    lines = recompiled.file_lines(fn)
     candidates = _candidates(fn, lines)
     file_text = "".join(lines)
     is_lambda = code.co_name == "<lambda>"
@@ -246,9 +246,9 @@ def _candidates(fn: types.FunctionType, lines: list[str]) -> list[TextBlock]:
     code = fn.__code__
     try:
         if code.co_name != "<lambda>":
-            return [blocks.find_def(fn, lines)]
+            return [recompiled.find_def(fn, lines)]
         if lines:
-            return blocks.find_lambdas(code.co_firstlineno, lines)
+            return recompiled.find_lambdas(code.co_firstlineno, lines)
     except (OSError, TypeError, SyntaxError):
         if lines:
             raise _changed(fn) from None
@@ -299,7 +299,7 @@ def give_source(fn: types.FunctionType, source: str) -> None:
 def _placed(fn: types.FunctionType, text: str, file: str) -> types.CodeType | None:
     """The function's code with its places in this text."""
     is_lambda = fn.__code__.co_name == "<lambda>"
-    for found in blocks.definitions(fn.__code__, text):
+    for found in recompiled.definitions(fn.__code__, text):
         own = found.in_parentheses(found.offset) if is_lambda else found.text
         code = recompiled.placed(fn, own, text, found.first_line, file)
         if code is not None:
@@ -320,7 +320,7 @@ def _parse(code: types.CodeType, found: TextBlock) -> Captured:
         above, own = 1, found.in_parentheses(found.column)
         text = own
     else:
-        above, own = int(blocks.is_indented(found.text)), found.text
+        above, own = int(recompiled.is_indented(found.text)), found.text
         text = "if True:\n" * above + own  # in a block, and not moved to the left: its strings stay
     module, places, spelled = _parsed(code, text, found.first_line - 1 - above)
     tree = _find(module, is_lambda)

@@ -77,16 +77,20 @@ def with_name(op: Op, donor: Op) -> Op:
     return copy
 
 
-def renamed(items: list[Item], donors: Mapping[Op, Op]) -> list[Item]:
-    """A list in which operations have the names of their donors; the list itself where there are none."""
-    if not donors:
+def renamed(items: list[Item], donors: Mapping[Op, Op], leaders: Mapping[Op, Op] | None = None) -> list[Item]:
+    """A list in which operations have the names of their donors, and those that have leaders are gone, which are read
+    in their place; the list itself where there are none."""
+    if not donors and not leaders:
         return items
     mapped: dict[Value, Value] = {}
 
     def read(value: Value) -> Value:
         return mapped.get(value, value)
 
-    def change(op: Op) -> Op:
+    def change(op: Op) -> Op | None:
+        if leaders and op in leaders:
+            mapped[op] = read(leaders[op])
+            return None
         new = with_args(op, list(map(read, op.args)))
         if op in donors:
             new = with_name(new, donors[op])

@@ -16,7 +16,7 @@ import math
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from pyflat.analysis.varying import varying_in
+from pyflat.analysis.parallel_loops import varying_in
 from pyflat.errors import FlattenError
 from pyflat.ir.affine import affine, places
 from pyflat.ir.build import const

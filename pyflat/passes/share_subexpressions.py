@@ -16,9 +16,9 @@ and never merged, nor is an opaque call that is a barrier.
 from __future__ import annotations
 
 from pyflat.ir.loops import take_apart
-from pyflat.ir.nodes import Block, Function, Item, Loop, Op, Value
+from pyflat.ir.nodes import Block, Function, Item, Loop, Op
 from pyflat.ir.opaque_calls import is_barrier
-from pyflat.ir.uses import Key, Keys, rebuilt, with_args, with_body, with_name
+from pyflat.ir.uses import Key, Keys, renamed, with_body
 from pyflat.passes.record import TOTAL, Pass
 
 
@@ -28,24 +28,7 @@ def share_subexpressions(fn: Function) -> Function:
     _find_leaders(fn.body, leaders, {}, Keys())
     if not leaders:
         return fn
-    named = _named_duplicates(leaders)
-    mapped: dict[Value, Value] = {}
-
-    def read(value: Value) -> Value:
-        return mapped.get(value, value)
-
-    def change(op: Op) -> Op | None:
-        if op in leaders:
-            mapped[op] = read(leaders[op])
-            return None
-        new = with_args(op, list(map(read, op.args)))
-        if op in named:
-            new = with_name(new, named[op])
-        if new is not op:
-            mapped[op] = new
-        return new
-
-    return with_body(fn, rebuilt(fn.body, change, read))
+    return with_body(fn, renamed(fn.body, _named_duplicates(leaders), leaders))
 
 
 def _find_leaders(items: list[Item], leaders: dict[Op, Op], first: dict[Key, Op], keys: Keys) -> None:

@@ -80,6 +80,12 @@ class Lanes:
         whole = flat.reshape(self.shape)
         return np.asfortranarray(whole) if self.fortran else whole
 
+    def returned(self, flat: Array) -> Any:
+        """The numbers as the caller gets them."""
+        if self.scalars:
+            return flat[0] if self.scalars == "numpy" else flat[0].item()
+        return self.shaped(flat)
+
 
 def prepare(
     call: ClassifiedCall, outputs: Mapping[str, Array] | None = None, *, convert: bool = True, form: Form = PLAIN
@@ -180,10 +186,7 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
         return _put(_collected(shape, source, lanes, failed, None), out)
     match shape:
         case Leaf():
-            leaf = next(source)
-            if lanes.scalars:
-                return leaf[0] if lanes.scalars == "numpy" else leaf[0].item()
-            return lanes.shaped(leaf)
+            return lanes.returned(next(source))
         case Record() if shape.cls is complex:
             return _complex([next(source) for _ in shape.items], lanes)
         case Labels():
@@ -195,10 +198,7 @@ def _collected(shape: Shape, source: Iterator[Array], lanes: Lanes, failed: npt.
         case Maybe():
             return _maybe(shape, source, lanes, failed)
         case Record() if shape.cls is np.uint64:
-            bits = next(source).view(np.uint64)
-            if lanes.scalars:
-                return bits[0] if lanes.scalars == "numpy" else bits[0].item()
-            return lanes.shaped(bits)
+            return lanes.returned(next(source).view(np.uint64))
         case Record() if shape.cls in DATES:
             return _dates(shape, source, lanes, failed)
         case Record():
@@ -283,12 +283,10 @@ def _complex(parts: Sequence[Array], lanes: Lanes) -> Any:
     The third part, where there is one, says which lanes are complex: a single lane that is not is a float."""
     real, imag, *is_complex = parts
     if lanes.scalars and is_complex and not is_complex[0][0]:
-        return real[0] if lanes.scalars == "numpy" else real[0].item()
+        return lanes.returned(real)
     whole = np.empty(lanes.count, np.complex128 if lanes.floats is F8 else np.complex64)
     whole.real, whole.imag = real, imag
-    if lanes.scalars:
-        return whole[0] if lanes.scalars == "numpy" else whole[0].item()
-    return lanes.shaped(whole)
+    return lanes.returned(whole)
 
 
 def _record(shape: Record, items: list[Any], *, direct: bool) -> Any:
@@ -327,9 +325,7 @@ def _constant(value: Any, lanes: Lanes, failed: npt.NDArray[Any] | None, out: An
     spread = np.full(lanes.count, number, dtypes(lanes.floats)[kind])
     if failed is not None:
         blank([spread], failed)
-    if lanes.scalars:
-        return spread[0] if lanes.scalars == "numpy" else spread[0].item()
-    return lanes.shaped(spread)
+    return lanes.returned(spread)
 
 
 # --- what the parts of one call share: the function, its arguments, the options in force, the lanes, and `out=`

@@ -116,7 +116,7 @@ class Caller:
             return run_grouped(self, found, args, kwargs, options, out, part)
         call = self.classified(args, kwargs, options)
         if os.environ.get("PYFLAT_DISABLE") == "1":
-            from pyflat.runtime.disabled import run_originals
+            from pyflat.runtime.outputs import run_originals
 
             done = run_originals(self._prepared(call, options, out, part=part))
             if done is not None:
@@ -152,7 +152,7 @@ class Caller:
         """A call with strings by lane."""
         built, options = coded.built, coded.context.options
         if os.environ.get("PYFLAT_DISABLE") == "1":
-            from pyflat.runtime.disabled import run_originals
+            from pyflat.runtime.outputs import run_originals
 
             done = run_originals(coded.context)
             if done is not None:

@@ -49,10 +49,9 @@ from pyflat.ir.types import BOOL, Kind, join_kinds, kind_of
 from pyflat.runtime.arguments import ClassifiedCall
 from pyflat.runtime.arrays import Array, CallContext, Lanes, broadcast, prepare
 from pyflat.runtime.compiled import Built, Ran, static_key
-from pyflat.runtime.disabled import run_originals
 from pyflat.runtime.faults import Part, lane_index
 from pyflat.runtime.interfaces import Calls
-from pyflat.runtime.outputs import arrays_in, with_destinations
+from pyflat.runtime.outputs import arrays_in, run_originals, with_destinations
 from pyflat.runtime.replay import fit
 from pyflat.runtime.settings import Options
 

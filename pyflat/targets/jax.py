@@ -15,9 +15,8 @@ from pyflat.errors import refuse
 from pyflat.ir.loops import take_apart
 from pyflat.ir.nodes import Block, Const, Function, Item, Loop, Value
 from pyflat.targets.columns import Given, Terms
-from pyflat.targets.columns.slopes import Slopes
 from pyflat.targets.target import require
-from pyflat.targets.xp import RULES, ArrayTwin, Extra, Faults, TextWriter, compiled, stay
+from pyflat.targets.xp import RULES, ArrayTwin, Extra, Faults, Slopes, TextWriter, compiled, stay
 from pyflat.targets.xp import function as function_over
 
 

@@ -310,7 +310,7 @@ BUILT_IN = (
     Target("numpy", "pyflat.targets.numpy.engine:engine", python=True, loops="kept in engines", kept_calls="on arrays",
            float32=True, max_trips=True, parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True,
            kernels="pyflat.targets.numpy.kernels.engine:engine", restore="pyflat.targets.numpy.engine:restored",
-           fast="pyflat.targets.numpy.costs:NUMPY_MATH", spelled="pyflat.targets.numpy.spelling:SPELLED",
+           fast="pyflat.targets.numpy.blocks:NUMPY_MATH", spelled="pyflat.targets.numpy.spelling:SPELLED",
            explain="pyflat.targets.numpy.explain:BlockCosts"),
     Target("numba", "pyflat.targets.numba.engine:engine", python=True, loops="kept", float32=True, max_trips=True,
            parallel=True, ufuncs=True, converts=True, plans=ALL_DTYPES, verified=True, needs=("llvmlite",),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflat.frontend import blocks
+from pyflat.frontend import recompiled as blocks
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted([*ROOT.glob("benchmarks/kernels/*.py"), *ROOT.glob("examples/*.py"), *ROOT.glob("tests/frontend/*/*.py")])

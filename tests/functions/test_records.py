@@ -30,7 +30,7 @@ from pyflat.targets.glsl import GLSL
 from pyflat.targets.numba import costs as numba_costs
 from pyflat.targets.numba.ops import EMITTERS, OPERATORS
 from pyflat.targets.numpy import spelling as numpy_spelling
-from pyflat.targets.numpy.costs import NUMPY_MATH
+from pyflat.targets.numpy.blocks import NUMPY_MATH
 from pyflat.targets.sql import ENGINES
 from pyflat.targets.text.expr import Word, fill, flat
 from pyflat.targets.text.spelling import DIALECTS, spell

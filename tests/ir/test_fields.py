@@ -7,7 +7,7 @@ import random
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir.edit.construct import FunctionBuilder
+from pyflat.ir.edit.module import FunctionBuilder
 from pyflat.ir.loops import recognise_counted
 from pyflat.ir.nodes import (
     FAULT,

@@ -13,7 +13,7 @@ from pyflat.ir.print import format_function
 from pyflat.ir.validate import validate
 from pyflat.passes.choose_fast_functions import choose_fast_functions
 from pyflat.targets.numba.costs import VECTOR_MATH
-from pyflat.targets.numpy.costs import NUMPY_MATH
+from pyflat.targets.numpy.blocks import NUMPY_MATH
 from pyflat.testing import same_bits
 from tests.ir.test_formats import NARROW
 from tests.passes.flat_programs import flat

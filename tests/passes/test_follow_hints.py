@@ -8,9 +8,9 @@ import pytest
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
-from pyflat.ir.edit.construct import FunctionBuilder
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.edit.editor import editing
+from pyflat.ir.edit.module import FunctionBuilder
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import HINTS, Function, If, Loop, walk
 from pyflat.ir.parse import parse_function

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pyflat
-from pyflat.runtime import disabled
+from pyflat.runtime import outputs as disabled
 from tests.runtime import functions as f
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from pyflat.frontend.builtins.support import Handler, bind_names, float_operation, inlined_for_ints, only
 from pyflat.frontend.library import stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import arrays, characters, number_texts, operators, ragged, scalars, unsigned, width_rules
+from pyflat.frontend.space import arrays, characters, operators, ragged, scalars, unsigned, width_rules
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.characters import Items, code_of
 from pyflat.frontend.space.scalars import as_float, const_eval
@@ -68,7 +68,7 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     value, base = given.value("x"), given.static("base", 10)
     if characters.is_text(value):
         return to_int(s, characters.items_of(s, value) or (), base, node)
-    if (whole := number_texts.read_int(s, value)) is not None and base == 10:
+    if (whole := characters.read_int(s, value)) is not None and base == 10:
         return whole
     if base != 10 or len(arguments.positional) != 1:
         raise s.refuse("flatten/lane-to-object", "int() of a number takes one argument", node,
@@ -86,7 +86,7 @@ def index_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
 
 def float_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     (value,) = only(s, arguments, node, 1, 1)
-    known = number_texts.read_float(s, value, node)
+    known = characters.read_float(s, value, node)
     return as_float(s, value) if known is None else known
 
 

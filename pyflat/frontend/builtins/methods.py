@@ -26,7 +26,6 @@ from pyflat.frontend.space import (
     growing,
     item_writes,
     keyed,
-    lane_dicts,
     lane_sets,
     ragged,
     scalars,
@@ -272,7 +271,7 @@ def _dict_method(s: Evaluator, entries: dict[Any, Abstract], ref: DictRef | None
         case "copy" if ref is not None:
             return heap.new_dict(s, entries)
         case "pop" | "setdefault" if ref is not None and values and not isinstance(values[0], Static):
-            lane_dicts.to_lanes(s, ref, node)
+            keyed.to_lanes(s, ref, node)
             return _keyed_method(s, ref, name, arguments, node)
         case "pop" if ref is not None and values and isinstance(values[0], Static):
             if values[0].value not in entries:
@@ -382,8 +381,8 @@ def _update(s: Evaluator, ref: DictRef, source: Abstract, node: cst.CSTNode) -> 
     def one(each: Abstract) -> Abstract:
         key, value = (each, Static(1)) if counts and not of_dict else s.space.items(each, node)
         if counts:
-            value = num.binary(s, "add", lane_dicts.get(s, ref, key, Static(0), node), value)
-        lane_dicts.store(s, ref, key, value, node)
+            value = num.binary(s, "add", keyed.get(s, ref, key, Static(0), node), value)
+        keyed.store(s, ref, key, value, node)
         return Static(None)
 
     for each in containers.items_or_gaps(s, items, node):
@@ -394,24 +393,24 @@ def _keyed_method(s: Evaluator, ref: DictRef, name: str, arguments: Arguments, n
     values = arguments.positional
     match name, len(values):
         case "get", 1 | 2:
-            return lane_dicts.get(s, ref, values[0], values[1] if len(values) > 1 else Static(None), node)
+            return keyed.get(s, ref, values[0], values[1] if len(values) > 1 else Static(None), node)
         case "pop", 1 | 2:
-            return lane_dicts.pop(s, ref, values[0], values[1] if len(values) > 1 else None, node)
+            return keyed.pop(s, ref, values[0], values[1] if len(values) > 1 else None, node)
         case "setdefault", 1 | 2:
-            return lane_dicts.setdefault(s, ref, values[0], values[1] if len(values) > 1 else Static(None), node)
+            return keyed.setdefault(s, ref, values[0], values[1] if len(values) > 1 else Static(None), node)
         case "update", 1 if not arguments.named:
             _update(s, ref, values[0], node)
         case "clear", 0:
             keyed.drop(s, dict_views.entries(s, ref, node), [Static(True)] * len(dict_views.rows(s, ref, node)), node)
         case "copy", 0:
-            return lane_dicts.copied(s, ref, node)
+            return keyed.copied(s, ref, node)
         case "total", 0 if issubclass(ref.cls, Counter):
             return s.space.call(Static(sum), Arguments([s.space.call(s.space.getattr(ref, "values", node), Arguments(
                 [], {}), node)], {}), node)
         case "__getitem__", 1:
-            return lane_dicts.item(s, ref, values[0], node)
+            return keyed.item(s, ref, values[0], node)
         case "__contains__", 1:
-            return lane_dicts.contains(s, ref, values[0], node)
+            return keyed.contains(s, ref, values[0], node)
         case "most_common", 0 | 1 if issubclass(ref.cls, Counter):
             ordered = s.space.call(Static(stdlib.by_count), Arguments([ref], {}), node)
             return s.space.getitem(ordered, Slice(slice(None, values[0].value)), node) if values and isinstance(
@@ -423,7 +422,7 @@ def _keyed_method(s: Evaluator, ref: DictRef, name: str, arguments: Arguments, n
 
 def _make_defaultdict(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 2)
-    made = lane_dicts.new(s, defaultdict, values[0] if values else Static(None))
+    made = keyed.new(s, defaultdict, values[0] if values else Static(None))
     if len(values) > 1:
         _update(s, made, values[1], node)
     return made
@@ -431,7 +430,7 @@ def _make_defaultdict(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> 
 
 def _make_counter(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
-    made = lane_dicts.new(s, Counter)
+    made = keyed.new(s, Counter)
     if values:
         _update(s, made, values[0], node)
     return made

@@ -16,7 +16,7 @@ from pyflat.frontend.space import (
     containers,
     dict_views,
     growing,
-    lane_dicts,
+    keyed,
     lane_sets,
     number_classes,
     ragged,
@@ -88,10 +88,10 @@ def _same(value: Abstract) -> Abstract:
 
 def _better(s: Evaluator, opcode: str, key: Abstract, best: Abstract, node: cst.CSTNode, item: Abstract) -> Abstract:
     """The better of `best` (UNBOUND: none yet) and `item`, as (item, key) pairs where there is a key function."""
-    keyed = not (isinstance(key, Static) and key.value is None)
+    has_key = not (isinstance(key, Static) and key.value is None)
     pair: Abstract = item
-    if keyed or s.space.sequence_items(item, node) is not None:
-        ranked = s.space.call(key, Arguments([item], {}), node) if keyed else item
+    if has_key or s.space.sequence_items(item, node) is not None:
+        ranked = s.space.call(key, Arguments([item], {}), node) if has_key else item
         pair = Seq(_Ranked, (item, ranked))
 
     def against(old: Abstract) -> Abstract:
@@ -288,14 +288,14 @@ def dict_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     entries: list[tuple[Abstract, Abstract]] = []
     for value in arguments.positional:
         if dict_views.is_of_lanes(value, s) and not arguments.named:
-            return lane_dicts.copied(s, value, node, dict)
+            return keyed.copied(s, value, node, dict)
         if isinstance(value, DictRef) or isinstance(value, Static) and isinstance(value.value, dict):
             entries += [(Static(key), item) for key, item in s.space.dict_entries(value).items()]
             continue
         for pair in s.space.items(value, node):
             key, item = s.space.items(pair, node)
             entries.append((key, item))
-    return lane_dicts.of_pairs(s, [*entries, *((Static(name), item) for name, item in arguments.named.items())], node)
+    return keyed.of_pairs(s, [*entries, *((Static(name), item) for name, item in arguments.named.items())], node)
 
 
 def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -5,17 +5,25 @@
 A text is as long as a number can get, and the places that a lane has not are gaps, as in a list whose length differs
 from lane to lane (`ragged`). A text of digits and a sign is equal to another one where both have the same length and
 the same value in base 11, the sign being a digit; numbers of more than 18 digits overflow there, and are replayed.
+
+Numbers as format() writes them are the characters of an int, and what float() and int() read from a float's text.
+
+    format(n, "08b").count("1")      the digits of n in base 2, behind as many zeros as a lane lacks
+    float(f"{x:.3g}")                x, rounded to three significant digits
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
-from pyflat.frontend.space import number_texts, ragged, scalars
-from pyflat.frontend.state import heap, written
+from pyflat.frontend.library import stdlib
+from pyflat.frontend.space import ragged, scalars
+from pyflat.frontend.state import heap, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, bound_part, folded, lane, maybe_unbound, numeric_kind
 from pyflat.frontend.state.values import (
@@ -32,7 +40,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.ir.build import const
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import BOOL, INT
+from pyflat.ir.types import BOOL, FLOAT, INT
 
 Items = Sequence[Abstract]
 _DIGITS = "0123456789"
@@ -50,8 +58,8 @@ def items_of(s: Evaluator, value: Abstract) -> Items | None:
             return [value]
         case Chars():
             return value.items
-        case NumberText() if (how := number_texts.int_format(value)) is not None:
-            return number_texts.characters(s, value, how)
+        case NumberText() if (how := int_format(value)) is not None:
+            return characters(s, value, how)
         case Written() if is_text(value):
             return items_of(s, joined(s, value.parts))
     return None
@@ -235,8 +243,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
 def is_text(value: Abstract) -> bool:
     """A string whose characters are lanes."""
     if isinstance(value, Written):
-        return all(is_text(part) or written.is_known(part) for part in value.parts)
-    return isinstance(value, Char | Chars) or number_texts.int_format(value) is not None
+        return all(is_text(part) or templates.is_known(part) for part in value.parts)
+    return isinstance(value, Char | Chars) or int_format(value) is not None
 
 
 def among(s: Evaluator, items: Items, wanted: Abstract, node: cst.CSTNode) -> Static | Value:
@@ -338,3 +346,121 @@ def _backwards(s: Evaluator, items: Items, which: slice, node: cst.CSTNode) -> A
     found = part(s, items, slice(first, last), node)
     assert isinstance(found, Chars)
     return Chars(found.items[::-1])
+
+
+MAX_DIGITS = 300
+"""Behind the point, or in all; with more, `round` gives the number itself as float() of the text does."""
+MAX_WIDTH = 128
+_INT = re.compile(r"(?:(.)?([<>=^]))?([-+ ]?)(#?)(0?)(\d{0,3})([bdoxX]?)", re.DOTALL)
+_FLOAT = re.compile(r"(?:(?: ?[<>^])?[-+ ]?#?(?:[1-9]\d*)?)(?:\.(\d+))?([fFeEgG]?)")
+_BASES = {"": 10, "d": 10, "b": 2, "o": 8, "x": 16, "X": 16}
+
+
+@dataclass(frozen=True, slots=True)
+class IntFormat:
+    """What a format specification says of an int."""
+
+    base: int
+    sign: str
+    """What positive numbers have in the place of the "-"."""
+    prefix: str
+    upper: bool
+    fill: str
+    align: str
+    width: int
+
+
+def int_format(value: Abstract) -> IntFormat | None:
+    """How an int is written; None for other texts, and for formats whose characters are not made."""
+    if not isinstance(value, NumberText) or value.number.kind is FLOAT:
+        return None
+    found = _INT.fullmatch(value.spec)
+    if found is None or value.converted and (found[3] or found[4] or found[7] or found[2] == "="):
+        return None
+    fill, align, sign, other, zero, width, kind = found.groups("")
+    if int(width or 0) > MAX_WIDTH or value.converted and zero:
+        return None
+    if value.number.kind is not INT and not (kind or sign or other or zero or align or width):
+        return None  # str() of a bool
+    align = align or ("=" if zero else "<" if value.converted else ">")
+    prefix = f"0{kind}" if other and kind not in ("", "d") else ""
+    return IntFormat(_BASES[kind], sign.strip("-"), prefix, kind == "X", fill or (zero or " "), align, int(width or 0))
+
+
+def characters(s: Evaluator, value: NumberText, how: IntFormat) -> Items:
+    """The characters, with gaps."""
+    number = scalars.to_kind(s, value.number, INT)
+    negative = s.build.op("lt", number, const(0))
+    front: list[Abstract] = [GuardedUnion(negative, Static("-"), UNBOUND)]
+    if how.sign:
+        front.append(GuardedUnion(s.build.op("not", negative), Static(how.sign), UNBOUND))
+    front += map(Static, how.prefix)
+    digits = _digits(s, s.build.op("abs", number), how)
+    if not how.width:
+        return [*front, *digits]
+    missing = scalars.binary(s, "sub", Static(how.width), ragged.length(s, [*front, *digits]))
+    half = scalars.binary(s, "floordiv", missing, Static(2))
+    before: Abstract = {"<": Static(0), "^": half}.get(how.align, missing)
+    after: Abstract = {"<": missing, "^": scalars.binary(s, "sub", missing, half)}.get(how.align, Static(0))
+    left, right = (filling(s, how.fill, count, how.width) for count in (before, after))
+    return [*front, *left, *digits] if how.align == "=" else [*left, *front, *digits, *right]
+
+
+def filling(s: Evaluator, fill: str, missing: Abstract, most: int) -> Items:
+    """A character, `missing` times."""
+    if isinstance(missing, Static):
+        return [Static(fill)] * missing.value
+    return [GuardedUnion(s.build.op("gt", lane(missing), const(k)), Static(fill), UNBOUND) for k in range(most)]
+
+
+def _digits(s: Evaluator, size: Value, how: IntFormat) -> Items:
+    digits: list[Abstract] = []
+    power = 1
+    while power < 2**63:
+        digit = s.build.op("mod", s.build.op("floordiv", size, const(power)), const(how.base))
+        char = Char(digit, True, how.base == 2)
+        if how.base > 10:
+            code, letter = (s.build.op("add", digit, const(ord(first) - value))
+                            for first, value in (("0", 0), ("A" if how.upper else "a", 10)))
+            char = Char(s.build.op("select", s.build.op("lt", digit, const(10)), code, letter), False)
+        digits.append(char if power == 1 else GuardedUnion(s.build.op("ge", size, const(power)), char, UNBOUND))
+        power *= how.base
+    return digits[::-1]
+
+
+# --- read again
+def read_int(s: Evaluator, value: Abstract) -> Value | None:
+    """int(text) of a float that was written without digits behind the point; None for other texts."""
+    found = _FLOAT.fullmatch(value.spec) if isinstance(value, NumberText) and not value.converted else None
+    if found is None or not isinstance(value, NumberText) or found[1] != "0" or found[2] not in ("f", "F") \
+            or "#" in value.spec or value.number.kind is not FLOAT:
+        return None
+    heap.raise_if(s, s.build.op("not", s.build.op("isfinite", value.number)), ValueError)
+    return s.build.op("to_int", s.build.op("round_digits", value.number, const(0)))
+
+
+def read_float(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Value | None:
+    """float(text) of a number that was written; None for texts that hold more, or of which it is not known.
+
+    The text has the nearest decimal number with that many digits behind the point, ties by the exact value: round()
+    has the same.
+    """
+    found = _FLOAT.fullmatch(value.spec) if isinstance(value, NumberText) and not value.converted else None
+    if found is None or not isinstance(value, NumberText):
+        return None
+    digits, kind = found[1], found[2].lower()
+    if not kind and (digits or value.number.kind is BOOL):
+        return None
+    number = scalars.to_kind(s, value.number, FLOAT)
+    if not kind:
+        return number
+    count = int(digits) if digits else 6
+    if count > MAX_DIGITS:
+        return None
+    if kind == "f":
+        return s.build.op("round_digits", number, const(count))
+    s.require_float64(f"{count} significant digits", node)
+    significant = Static(count + 1 if kind == "e" else max(count, 1))
+    rounded = s.space.call(Static(stdlib.round_to_significant), Arguments([number, significant], {}), node)
+    assert isinstance(rounded, Value)
+    return rounded

@@ -12,7 +12,7 @@ from pyflat.frontend.space import (
     containers,
     dict_views,
     growing,
-    lane_dicts,
+    keyed,
     memories,
     ragged,
     scalars,
@@ -81,7 +81,7 @@ def store_item(s: Evaluator, owner: Abstract, key: Subscript, value: Abstract, n
         case ListRef() if not isinstance(key, Slice):
             _store_list(s, owner, key, value, node)
         case DictRef() if dict_views.is_of_lanes(owner, s) and not isinstance(key, Slice):
-            lane_dicts.store(s, owner, key, value, node)
+            keyed.store(s, owner, key, value, node)
         case DictRef() if isinstance(key, Static):
             entries = dict(heap.contents(s, owner, node))
             entries[key.value] = value
@@ -113,8 +113,8 @@ def delete_item(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode
         return
     if isinstance(owner, DictRef) and not isinstance(key, Slice | Axes) and (
             dict_views.is_of_lanes(owner, s) or not isinstance(key, Static)):
-        lane_dicts.to_lanes(s, owner, node)
-        lane_dicts.delete(s, owner, key, node)
+        keyed.to_lanes(s, owner, node)
+        keyed.delete(s, owner, key, node)
         return
     if isinstance(key, Slice) and key.start is None:
         position: Any = key.value
@@ -147,13 +147,13 @@ def _store_at_lane(s: Evaluator, ref: DictRef, key: Abstract, value: Abstract, n
         s.split(key, lambda one: store_item(s, ref, one, value, node))
         return
     if isinstance(key, Text | Unsigned | Complex):
-        lane_dicts.to_lanes(s, ref, node)
-        lane_dicts.store(s, ref, key, value, node)
+        keyed.to_lanes(s, ref, node)
+        keyed.store(s, ref, key, value, node)
         return
     hits = containers.key_matches(s, entries, key, node)
     if not hits:
-        lane_dicts.to_lanes(s, ref, node)
-        lane_dicts.store(s, ref, key, value, node)
+        keyed.to_lanes(s, ref, node)
+        keyed.store(s, ref, key, value, node)
         return
     found: Value = const(False)
     for known, hit in hits:

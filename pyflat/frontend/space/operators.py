@@ -27,7 +27,7 @@ from pyflat.frontend.space import (
 )
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import METHODS, PYTHON, const_eval
-from pyflat.frontend.state import heap, lookup, written
+from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import (
     alternatives,
@@ -100,7 +100,7 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     done = by_method(s, method, "__r" + method[2:], a, b, node)
     if done is not None:
         return done
-    if any(isinstance(v, Text) or written.is_known(v) for v in (a, b)) and not both_known:
+    if any(isinstance(v, Text) or templates.is_known(v) for v in (a, b)) and not both_known:
         return _string(s, opcode, a, b, node)
     if opcode == "add" and type(a) is ListRef and type(b) is ListRef and (
             growing.is_growing(s, a) or growing.is_growing(s, b)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from pyflat.frontend.space import characters, number_texts, ragged, scalars, text_errors
+from pyflat.frontend.space import characters, ragged, scalars, text_errors
 from pyflat.frontend.space.characters import Items, code_of, items_of
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -42,10 +42,10 @@ def _of_any(s: Evaluator, value: Abstract, items: Items, name: str, given: list[
 def _of_known(s: Evaluator, items: Items, name: str, given: list[object]) -> Abstract | None:
     """A method whose arguments are known; None for one that is not computed."""
     match name, given:
-        case "zfill", [int() as width] if width <= number_texts.MAX_WIDTH:
+        case "zfill", [int() as width] if width <= characters.MAX_WIDTH:
             return _zeros_in_front(s, items, width)
-        case "rjust" | "ljust", [int() as width, *fill] if width <= number_texts.MAX_WIDTH and _is_fill(fill):
-            filled = number_texts.filling(s, str([*fill, " "][0]), _missing(s, items, width), max(width, 0))
+        case "rjust" | "ljust", [int() as width, *fill] if width <= characters.MAX_WIDTH and _is_fill(fill):
+            filled = characters.filling(s, str([*fill, " "][0]), _missing(s, items, width), max(width, 0))
             return Chars((*filled, *items) if name == "rjust" else (*items, *filled))
         case "strip" | "lstrip" | "rstrip", [str() as taken]:
             return _stripped(s, items, name, taken)
@@ -72,7 +72,7 @@ def _missing(s: Evaluator, items: Items, width: int) -> Abstract:
 
 def _zeros_in_front(s: Evaluator, items: Items, width: int) -> Abstract:
     """Zeros behind the sign, if there is one."""
-    zeros = number_texts.filling(s, "0", _missing(s, items, width), width)
+    zeros = characters.filling(s, "0", _missing(s, items, width), width)
     signs: list[Abstract] = []
     rest: list[Abstract] = []
     before: Value = const(False)

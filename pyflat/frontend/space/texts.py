@@ -20,7 +20,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import growing, scalars, text_errors
-from pyflat.frontend.state import heap, lookup, templates, written
+from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
@@ -96,31 +96,31 @@ def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst
 def concatenated(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """The strings one after the other, for each combination of alternatives; where these are many, a known string among
     others stays an alternative of its own."""
-    if math.prod(len(alternatives(part)) for part in parts) <= written.MAX_LAYOUTS and (
+    if math.prod(len(alternatives(part)) for part in parts) <= templates.MAX_LAYOUTS and (
             made := s.split_first(parts, lambda *row: concatenated(s, row, node))) is not None:
         return made
     if not all(map(is_string, parts)):
         return text_errors.written_by(s, lambda *known: "".join(known), parts, node)
     if any(isinstance(part, GrownText) for part in parts):
         return _around_grown(s, parts, node)
-    if any(written.parts_of(part) is None for part in parts):
+    if any(templates.parts_of(part) is None for part in parts):
         return Text()
-    return written.joined(parts) or Text()
+    return templates.joined(parts) or Text()
 
 
 def is_string(value: Abstract) -> bool:
-    return all(isinstance(one, Text) or one is UNBOUND or written.is_known(one) for one in alternatives(value))
+    return all(isinstance(one, Text) or one is UNBOUND or templates.is_known(one) for one in alternatives(value))
 
 
 def are_many(a: Abstract, b: Abstract) -> bool:
     """Two strings of so many alternatives that no pair of them is looked at."""
-    return is_string(a) and is_string(b) and len(alternatives(a)) * len(alternatives(b)) > written.MAX_LAYOUTS
+    return is_string(a) and is_string(b) and len(alternatives(a)) * len(alternatives(b)) > templates.MAX_LAYOUTS
 
 
 def repeated(s: Evaluator, text: Abstract, count: Abstract, node: cst.CSTNode) -> Abstract:
     """text * count"""
     if isinstance(count, Static) and isinstance(count.value, int) and isinstance(text, Text):
-        return concatenated(s, [text] * min(max(count.value, 0), written.MAX_PARTS + 1), node)
+        return concatenated(s, [text] * min(max(count.value, 0), templates.MAX_PARTS + 1), node)
     checked = text_errors.written_by(s, operator.mul, [text, count], node)
     if numeric_kind(count) not in (BOOL, INT) or not isinstance(text, Static):
         return checked
@@ -242,7 +242,7 @@ _BEYOND_C = _raised(lambda: chr(2**40))
 def _around_grown(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """The strings one after the other, of which one gets longer."""
     at = next(k for k, part in enumerate(parts) if isinstance(part, GrownText))
-    middle, front, back = parts[at], written.joined(parts[:at]), written.joined(parts[at + 1:])
+    middle, front, back = parts[at], templates.joined(parts[:at]), templates.joined(parts[at + 1:])
     if any(isinstance(part, GrownText) for part in parts[at + 1:]) or front is None or back is None:
         return Text()
     if not templates.can_grow(front) or not templates.can_grow(back):

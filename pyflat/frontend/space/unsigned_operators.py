@@ -280,6 +280,5 @@ def _in_halves(s: Evaluator, bits: Value, divisor: Value) -> tuple[Value, Value]
     twice = s.build.op("low64", s.build.op("shl", half, const(1)))
     product = s.build.op("low64", s.build.op("mul", twice, divisor))
     rest = s.build.op("low64", s.build.op("sub", bits, product))
-    reaches = below(s, "ge", rest, divisor)
-    less = s.build.op("select", reaches, s.build.op("low64", s.build.op("sub", rest, divisor)), rest)
+    reaches, less = _at_most_once(s, rest, divisor)
     return s.build.op("low64", s.build.op("add", twice, scalars.to_kind(s, reaches, INT))), less

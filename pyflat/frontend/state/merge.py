@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyflat.errors import Span, refuse
-from pyflat.frontend.state import aliasing, templates, written
+from pyflat.frontend.state import aliasing, templates
 from pyflat.frontend.state.kinds import (
     alternatives,
     as_unsigned,
@@ -241,7 +241,7 @@ class Joiner:
         if isinstance(first, View) and not same:
             first = replace(first, settled=False, whole=False)
         made = rebuilt(first, parts)
-        return written.joined(made.parts) if isinstance(made, Written) else made
+        return templates.joined(made.parts) if isinstance(made, Written) else made
 
     @staticmethod
     def _name(value: Abstract, part: int, name: str) -> str:
@@ -251,12 +251,12 @@ class Joiner:
     @staticmethod
     def _unclear(strings: Sequence[Abstract]) -> Text | None:
         """A string that nothing is known of, where that is one of these, or where they are too many."""
-        layouts = {written.layout(v) for v in strings}
+        layouts = {templates.layout(v) for v in strings}
         digits = {v.decimal for v in strings if isinstance(v, Char)}
         if not all(isinstance(v, Text) for v in strings):
             return None
         mixed = len(digits) > 1 and all(isinstance(v, Char) for v in strings)
-        return Text() if None in layouts or mixed or len(layouts) > written.MAX_LAYOUTS else None
+        return Text() if None in layouts or mixed or len(layouts) > templates.MAX_LAYOUTS else None
 
     def _unsigned(self, values: Sequence[Unsigned | None], name: str) -> Unsigned:
         outside = [None if v is None else v.outside for v in values]
@@ -326,8 +326,8 @@ class Joiner:
     def _choice(self, values: Sequence[Abstract | None], name: str) -> Abstract:
         options = [[] if v is None else _alternatives(v, TRUE, e) for v, e in zip(values, self.edges, strict=True)]
         keys = list(dict.fromkeys(_signature(value) for option in options for _, value in option))
-        if len(keys) > written.MAX_LAYOUTS and any(isinstance(v, Text) for option in options for _, v in option) \
-                and all(isinstance(v, Text) or written.is_known(v) for option in options for _, v in option):
+        if len(keys) > templates.MAX_LAYOUTS and any(isinstance(v, Text) for option in options for _, v in option) \
+                and all(isinstance(v, Text) or templates.is_known(v) for option in options for _, v in option):
             return Text()
         if len(keys) > MAX_ALTERNATIVES:
             raise refuse("flatten/too-large", f"{name or 'a value'} may be one of {len(keys)} objects here", self.span,

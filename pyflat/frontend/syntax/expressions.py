@@ -11,7 +11,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import InternalError
-from pyflat.frontend.space import containers, lane_dicts, memories, scalars, scratch, texts, whole_arrays
+from pyflat.frontend.space import containers, keyed, memories, scalars, scratch, texts, whole_arrays
 from pyflat.frontend.spelling import nodes_in
 from pyflat.frontend.state import facts, heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -254,7 +254,7 @@ def _dict(s: Evaluator, node: cst.Dict) -> Abstract:
             continue
         assert isinstance(element, cst.DictElement)
         entries.append((evaluate(s, element.key), evaluate(s, element.value)))
-    return lane_dicts.of_pairs(s, entries, node)
+    return keyed.of_pairs(s, entries, node)
 
 
 # --- operators

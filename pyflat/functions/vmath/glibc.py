@@ -23,10 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyflat.functions.vmath.coefficients import COS, EXP_TAIL, SIN_TAIL, SIXTH
-from pyflat.functions.vmath.exponential import clamped
-from pyflat.functions.vmath.logarithm import at_limits
 from pyflat.functions.vmath.machine import Machine, Number, pick
-from pyflat.functions.vmath.power import exponent_of_power, log_pair, with_signs
+from pyflat.functions.vmath.power import at_limits, clamped, exponent_of_power, log_pair, with_signs
 from pyflat.functions.vmath.steps import (
     Pair,
     exact_product,

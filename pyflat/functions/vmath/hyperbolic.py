@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from pyflat.functions.vmath.coefficients import SINH, TANH
-from pyflat.functions.vmath.exponential import exp_pair
-from pyflat.functions.vmath.logarithm import log1p_of_pair
 from pyflat.functions.vmath.machine import F8, Machine, Number, pick
+from pyflat.functions.vmath.power import exp_pair, log1p_of_pair
 from pyflat.functions.vmath.steps import Pair, polynomial, power_of_two, quick_sum, reduced_exponent, scale
 
 

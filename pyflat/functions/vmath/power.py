@@ -1,19 +1,35 @@
-"""pow as exp(y log x), with log x to about 68 binary digits (33 in float32), and cbrt.
+"""pow as exp(y log x), with log x to about 68 binary digits (33 in float32), and cbrt;
+exp, exp2 and expm1 as 2**n times a polynomial on |r| <= ln 2 / 2.
 
 log x = k ln 2 + 2 s + 2/3 s**3 + s**5 P(s**2) with s = (f - 1) / (f + 1) as a pair: the digits beyond one number
 that y log x, at most 745, needs in front of the point of its exponential.
+
+log, log2, log10 and log1p: k ln 2 + log f with f from sqrt(1/2) to sqrt(2), and log f = 2 atanh(s) with
+s = (f - 1) / (f + 1), as in fdlibm (K. C. Ng, Sun Microsystems, 1993).
 """
 
 from __future__ import annotations
 
 import math
 
-from pyflat.functions.vmath.coefficients import CBRT, EXP, LN2_SHORT, LOG_TAIL, TWO_THIRDS
-from pyflat.functions.vmath.exponential import clamped
+from pyflat.functions.vmath.coefficients import (
+    CBRT,
+    EXP,
+    LN2,
+    LN2_SHORT,
+    LOG,
+    LOG2_E,
+    LOG10_2,
+    LOG10_E,
+    LOG_TAIL,
+    TWO_THIRDS,
+)
 from pyflat.functions.vmath.machine import F8, Machine, Number, pick
 from pyflat.functions.vmath.steps import (
     Pair,
     exact_product,
+    exact_sum,
+    exponent,
     flip_sign,
     mantissa_exponent,
     normal_mantissa_exponent,
@@ -24,6 +40,57 @@ from pyflat.functions.vmath.steps import (
     scale,
     whole,
 )
+
+
+def clamped(m: Machine, x: Number, low: float, high: float) -> Number:
+    """x within [low, high]; nan stays."""
+    x = m.select(x < low, low, x)
+    return m.select(x > high, high, x)
+
+
+def exp(m: Machine, x: Number) -> Number:
+    """e**x; overflows to infinity above log(max), rounds to 0 below the smallest subnormal."""
+    x = clamped(m, x, -746.0, 710.0) if m.format is F8 else clamped(m, x, -104.0, 89.0)
+    n, k = exponent(m, x, pick(m, LOG2_E)[0])
+    first, second = pick(m, LN2)
+    r = m.fma(-n, second, m.fma(-n, first, x))
+    return scale(m, 1.0 + m.fma(r * r, polynomial(m, r, pick(m, EXP)), r), k)
+
+
+def exp2(m: Machine, x: Number) -> Number:
+    """2**x."""
+    x = clamped(m, x, -1076.0, 1025.0) if m.format is F8 else clamped(m, x, -151.0, 129.0)
+    n, k = exponent(m, x, 1.0)
+    t = x - n
+    first, second = pick(m, LN2)
+    r = t * first
+    rest = m.fma(t, first, -r) + t * second
+    return scale(m, 1.0 + (r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest)), k)
+
+
+def exp_pair(m: Machine, r: Number, rest: Number) -> Pair:
+    """e**(r + rest) for |r| <= ln 2 / 2 and a tiny rest, as a pair."""
+    return quick_sum(1.0, r + m.fma(r * r, polynomial(m, r, pick(m, EXP)), rest))
+
+
+def expm1(m: Machine, x: Number) -> Number:
+    """e**x - 1, without cancellation near 0 and with its sign there."""
+    limited = clamped(m, x, -60.0, 710.0) if m.format is F8 else clamped(m, x, -30.0, 89.0)
+    n, _ = whole(m, limited, pick(m, LOG2_E)[0])
+    first, second = pick(m, LN2)
+    r = m.fma(-n, first, limited)
+    reduced = m.fma(-n, second, r)
+    rest = m.fma(-n, second, r - reduced)
+    # 2**n (e**r - 1) + (2**n - 1), all halved: 2**1024 is no number. One rounding of consequence.
+    half = power_of_two(m, n - 1.0)
+    tail = m.fma(reduced * reduced, polynomial(m, reduced, pick(m, EXP)), rest)
+    total, lost = quick_sum(half - 0.5, half * reduced)
+    result = 2.0 * (total + m.fma(half, tail, lost))
+    return m.select(m.abs(x) < _UNCHANGED[m.format.name], x, result)
+
+
+_UNCHANGED = {"f8": 2.0**-54, "f4": 2.0**-25}
+"""Below, e**x - 1 and log(1 + x) round to x."""
 
 
 def log_pair(m: Machine, x: Number) -> Pair:
@@ -144,3 +211,74 @@ def cbrt(m: Machine, x: Number) -> Number:
     result = m.fma(rest * (1.0 / 3.0), square, root) * power_of_two(m, n)
     ordinary = (size > 0.0) & (size < math.inf)
     return m.select(ordinary, flip_sign(m, result, m.bits(x)), x)
+
+
+def _tail(m: Machine, s: Number, half_square: Number) -> Number:
+    """log(1 + f) - f + f**2/2 of s = f / (2 + f), for 1 + f from sqrt(1/2) to sqrt(2): s (f**2/2 + s**2 R)."""
+    z = s * s
+    return s * m.fma(z, polynomial(m, z, pick(m, LOG)), half_square)
+
+
+def at_limits(m: Machine, x: Number, result: Number) -> Number:
+    """The value of a logarithm that is infinite at 0 and at infinity and nan below 0."""
+    finite = m.select(x < math.inf, result, x)
+    return m.select(x > 0.0, finite, m.select(m.equal(x, 0.0), -math.inf, math.nan))
+
+
+def log(m: Machine, x: Number) -> Number:
+    """The natural logarithm: -inf at 0, nan below."""
+    mantissa, k = mantissa_exponent(m, x)
+    first, second = pick(m, LN2)
+    f = mantissa - 1.0
+    half_square = 0.5 * f * f
+    tail = m.fma(k, second, _tail(m, f / (2.0 + f), half_square))
+    return at_limits(m, x, m.fma(k, first, f - (half_square - tail)))
+
+
+def log2(m: Machine, x: Number) -> Number:
+    """The binary logarithm, exact for powers of two."""
+    mantissa, k = mantissa_exponent(m, x)
+    first, second = pick(m, LOG2_E)
+    f = mantissa - 1.0
+    half_square = 0.5 * f * f
+    natural = f - (half_square - _tail(m, f / (2.0 + f), half_square))
+    return at_limits(m, x, m.fma(natural, first, m.fma(natural, second, k)))
+
+
+def log10(m: Machine, x: Number) -> Number:
+    """The decimal logarithm, with a few digits more before the last rounding: right at powers of ten."""
+    mantissa, k = mantissa_exponent(m, x)
+    f = mantissa - 1.0
+    half_square = 0.5 * f * f
+    high, low = quick_sum(f, _tail(m, f / (2.0 + f), half_square) - half_square)
+    first, second = pick(m, LOG10_E)
+    product, error = exact_product(m, high, first)
+    of_two, of_two_rest = pick(m, LOG10_2)
+    shift, shift_error = exact_product(m, k, of_two)
+    total, lost = quick_sum(shift, product)
+    rest = m.fma(high, second, m.fma(low, first, m.fma(k, of_two_rest, shift_error)))
+    return at_limits(m, x, total + (lost + (error + rest)))
+
+
+def log1p_of_pair(m: Machine, x: Number, rest: Number, more: Number = 0.0) -> Number:
+    """log(1 + x + rest) + more ln 2 for a positive 1 + x, a tiny rest and a whole number `more`."""
+    total, low = exact_sum(1.0, x)
+    mantissa, k = mantissa_exponent(m, total)
+    # f is exact: log(total + low) is log(total) + low / total.
+    f = mantissa - 1.0
+    half_square = 0.5 * f * f
+    k = k + more
+    first, second = pick(m, LN2)
+    tail = m.fma(k, second, _tail(m, f / (2.0 + f), half_square) + (low + rest) / total)
+    shift = k * first
+    high, lost = quick_sum(shift, f)
+    return high + (lost - (half_square - m.fma(k, first, -shift) - tail))
+
+
+def log1p(m: Machine, x: Number) -> Number:
+    """log(1 + x), without cancellation near 0 and with its sign there: -inf at -1, nan below."""
+    ordinary = (x > -1.0) & (x < math.inf)
+    result = log1p_of_pair(m, m.select(ordinary, x, 0.0), 0.0)
+    result = m.select(m.abs(x) < _UNCHANGED[m.format.name], x, result)
+    special = m.select(m.equal(x, -1.0), -math.inf, m.select(x < -1.0, math.nan, x))
+    return m.select(ordinary, result, special)

@@ -14,20 +14,22 @@ the engines. Those are tested, not proved. Needs z3: `pip install '.[prove]'` in
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from random import Random
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any, Literal, Unpack
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.roles import array_parameters
-from pyflat.inspection.alarm import TimeUp, alarm
 from pyflat.inspection.listing import argument_shapes
 from pyflat.ir.nodes import Function
 from pyflat.ir.recursion import with_room
@@ -36,6 +38,33 @@ from pyflat.ir.types import BOOL, FLOAT, INT, INT_MAX, INT_MIN, Kind
 from pyflat.runtime.compiled import specialised
 from pyflat.runtime.settings import OptionArguments, Options, resolve, settings
 from pyflat.targets.target import require
+
+
+class TimeUp(BaseException):  # not an Exception: no handler of the code that runs should catch it
+    """The time for one function is over."""
+
+
+@contextlib.contextmanager
+def alarm(seconds: float, *, processor: bool = False) -> Iterator[None]:
+    """Raise TimeUp in this thread when the block takes longer, by the wall or in time of the `processor`, which does
+    not depend on what else the machine does; without effect where there are no such timers, and in threads, which get
+    no signals."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeUp
+
+    number, timer = (signal.SIGPROF, signal.ITIMER_PROF) if processor else (signal.SIGALRM, signal.ITIMER_REAL)
+    before = signal.signal(number, ring)
+    signal.setitimer(timer, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(timer, 0)
+        signal.signal(number, before)
+
 
 SECONDS = 20.0
 SHARE = 0.95
@@ -133,7 +162,7 @@ def compare(
 ) -> Answer:
     """Whether `flat` means what `structured` means. `began`: since when the seconds run (`time.monotonic`)."""
     require("z3", "pyflat.inspection.prove")
-    from pyflat.inspection.prove.comparison import OUT_OF_TIME, compared, differs, named
+    from pyflat.inspection.prove.loops import OUT_OF_TIME, compared, differs, named
     from pyflat.inspection.prove.solving import Budget
 
     ends = (time.monotonic() if began is None else began) + seconds
@@ -168,5 +197,3 @@ def _claim(fn: Function, functions: Sequence[str]) -> str:
     arguments = ", ".join(f"{p.name}: {_WORDS.get(p.kind, 'bool')}" for p in fn.params)
     assumed = f" (whatever {', '.join(functions)} compute in their ranges)" if functions else ""
     return f"for all arguments ({arguments}) each lane is suspect or has the value of its path{assumed}"
-
-

@@ -25,8 +25,7 @@ from pyflat.analysis.kernels import Argument
 from pyflat.errors import FlattenError, Span
 from pyflat.frontend.kernels import specialise_kernel
 from pyflat.frontend.roles import array_parameters
-from pyflat.inspection.alarm import TimeUp
-from pyflat.inspection.prove import prove_shapes
+from pyflat.inspection.prove import TimeUp, prove_shapes
 from pyflat.inspection.survey.find import NO_OBJECT, Found
 from pyflat.ir.memory import ArrayArgument
 from pyflat.ir.shape import COMPLEX, Fixed, Leaf, Record, Shape, leaves

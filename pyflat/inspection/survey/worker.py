@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pyflat.inspection.alarm import TimeUp, alarm
+from pyflat.inspection.prove import TimeUp, alarm
 from pyflat.inspection.survey.attempt import Row, attempt
 from pyflat.inspection.survey.find import Found, functions
 

@@ -31,9 +31,8 @@ from enum import Enum
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import undefined
-from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.cfg import Cfg, Tree, blocks_in, taken_by, yielded_to
 from pyflat.ir.edit.copying import Copier
-from pyflat.ir.edit.tree import Tree, blocks_in, taken_by, yielded_to
 from pyflat.ir.loops import definitions, replace_uses, used_outside
 from pyflat.ir.nodes import Block, End, Exit, Function, Item, Label, Node, Op, child_lists
 from pyflat.ir.types import Kind

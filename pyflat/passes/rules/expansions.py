@@ -237,7 +237,7 @@ def renamed(name: str) -> Expansion:
     return lambda t, *args: t(name, *args)
 
 
-# --- erf and erfc by way of `exp`: the series of `pyflat.functions.vmath.error` without fused operations. Where the
+# --- erf and erfc by way of `exp`: the series of `pyflat.functions.vmath.gamma` without fused operations. Where the
 # engine's exp is right within 1 ulp, both are within 4 ulp (`erfc` where it is not subnormal)
 NEAR_ZERO = 0.4765
 FAR = 28.0

@@ -41,9 +41,8 @@ from pyflat.targets.numba.integer_narrowing import IntegerNarrowing, narrow_ints
 from pyflat.targets.numba.lane_regrouping import Regrouping, Waiting, can_wait, plan_regrouping
 from pyflat.targets.numba.library import is_vector_function, library_function
 from pyflat.targets.numba.llvm import I1, I8, I32, I64, POINTER, counted, element_at, i64, parted, stack
-from pyflat.targets.numba.loop_variance import suspect_values
+from pyflat.targets.numba.loop_variance import operand_ranges, suspect_values
 from pyflat.targets.numba.loops import Gang, Interrupts
-from pyflat.targets.numba.operand_ranges import operand_ranges
 from pyflat.targets.numba.refill import Divergent, Refilled, divergent
 from pyflat.targets.numba.symbols import Symbols
 from pyflat.targets.numba.vector_math import is_without_branch

@@ -30,8 +30,7 @@ from pyflat.analysis.liveness import captured
 from pyflat.ir.loops import LoopParts, all_ops, take_apart
 from pyflat.ir.nodes import Block, Const, Loop, Param, Value
 from pyflat.ir.types import BOOL
-from pyflat.targets.numpy.blocks import BlockText, Check, copy_into, uniform_ops
-from pyflat.targets.numpy.costs import CALL, FIND, GATHER, VIEW, cost_of
+from pyflat.targets.numpy.blocks import CALL, FIND, GATHER, VIEW, BlockText, Check, copy_into, cost_of, uniform_ops
 from pyflat.targets.numpy.frames import FrameWriter
 from pyflat.targets.numpy.values import Holder, Slot
 

@@ -9,7 +9,8 @@ pytest.importorskip("z3")
 import z3
 
 from pyflat.inspection import prove as proofs
-from pyflat.inspection.prove import comparison, solving
+from pyflat.inspection.prove import loops as comparison
+from pyflat.inspection.prove import solving
 from pyflat.inspection.prove.terms import Terms
 from pyflat.passes import pipelines
 from tests.inspection.prove.test_prove import early, forms, pair

@@ -12,7 +12,7 @@ from pyflat.ir.types import FLOAT, INT
 
 pytest.importorskip("z3")
 from pyflat.inspection import prove as proofs
-from pyflat.inspection.prove import comparison
+from pyflat.inspection.prove import loops as comparison
 from tests.inspection.prove.test_prove import (
     calendar_day,
     congruential,

@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 from pyflat.errors import InternalError
-from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.cfg import Cfg, Tree, yielded_to
 from pyflat.ir.edit.editor import (
     Cursor,
     Editing,
@@ -19,7 +19,6 @@ from pyflat.ir.edit.editor import (
     editing,
 )
 from pyflat.ir.edit.repair import repair_ssa
-from pyflat.ir.edit.tree import Tree, yielded_to
 from pyflat.ir.nodes import (
     FALSE,
     Block,

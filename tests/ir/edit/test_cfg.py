@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pyflat.frontend.specialise import specialise
-from pyflat.ir.edit.cfg import Cfg, Dominators
+from pyflat.ir.edit.cfg import Cfg, Dominators, Tree, blocks_in
 from pyflat.ir.edit.editor import after_block, editing
-from pyflat.ir.edit.tree import Tree, blocks_in
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Item, Label, Loop, Region, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.shape import Leaf

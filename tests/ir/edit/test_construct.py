@@ -7,8 +7,7 @@ import pytest
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
 from pyflat.ir.edit.cfg import Cfg
-from pyflat.ir.edit.construct import FunctionBuilder
-from pyflat.ir.edit.module import Module, format_module, parse_module
+from pyflat.ir.edit.module import FunctionBuilder, Module, format_module, parse_module
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function, If
 from pyflat.ir.parse import ParseError

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from pyflat.errors import InternalError
-from pyflat.ir.edit.cfg import Cfg
+from pyflat.ir.edit.cfg import Cfg, Tree
 from pyflat.ir.edit.copying import Copier, copy_function
 from pyflat.ir.edit.editor import (
     after_block,
@@ -21,7 +21,6 @@ from pyflat.ir.edit.editor import (
     start_of,
 )
 from pyflat.ir.edit.repair import repair_ssa
-from pyflat.ir.edit.tree import Tree
 from pyflat.ir.nodes import TRUE, Block, Exit, Function, If, Label, Loop, Op, Param, Region, Yield, walk
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function

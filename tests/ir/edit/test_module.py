@@ -8,8 +8,7 @@ import pytest
 
 from pyflat.errors import InternalError
 from pyflat.ir.build import const
-from pyflat.ir.edit.construct import FunctionBuilder
-from pyflat.ir.edit.module import Module, format_module, inlined, parse_module, validate_module
+from pyflat.ir.edit.module import FunctionBuilder, Module, format_module, inlined, parse_module, validate_module
 from pyflat.ir.formats import F4
 from pyflat.ir.interp import LaneFault, LaneResult, TripLimit, run
 from pyflat.ir.loops import all_ops

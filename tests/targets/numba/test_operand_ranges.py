@@ -20,7 +20,7 @@ from pyflat.ir.types import FLOAT
 from pyflat.ir.uses import results_of
 from pyflat.passes.gather_suspects import gather_suspects
 from pyflat.targets.numba import kernel as numba_kernel
-from pyflat.targets.numba import operand_ranges
+from pyflat.targets.numba import loop_variance as operand_ranges
 from pyflat.targets.numba.compilation import compile_kernel
 from pyflat.targets.numba.kernel import LaneLoop
 from pyflat.targets.numba.library import is_vector_function

@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from pyflat.functions.vmath.exact.tables import Array, LibraryTable
-from pyflat.functions.vmath.exponential import clamped
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
+from pyflat.functions.vmath.power import clamped
 from pyflat.functions.vmath.steps import scale_by_halves
 
 _h = float.fromhex

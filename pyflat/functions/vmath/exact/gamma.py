@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 
 from pyflat.functions.vmath.exact import exponential, logarithm, power, trigonometric
-from pyflat.functions.vmath.exponential import clamped
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
+from pyflat.functions.vmath.power import clamped
 from pyflat.functions.vmath.steps import flip_sign
 
 ABOVE = (

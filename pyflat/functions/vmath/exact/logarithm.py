@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
 from pyflat.functions.vmath.glibc import Told
-from pyflat.functions.vmath.logarithm import at_limits
 from pyflat.functions.vmath.machine import Machine, Number
+from pyflat.functions.vmath.power import at_limits
 
 _h = float.fromhex
 _LN2 = _h("0x1.62e42fefa3800p-1"), _h("0x1.ef35793c76730p-45")

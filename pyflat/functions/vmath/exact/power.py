@@ -13,10 +13,9 @@ import math
 from pyflat.functions.vmath.exact import exponential
 from pyflat.functions.vmath.exact.logarithm import is_subnormal, small_integer, split
 from pyflat.functions.vmath.exact.tables import LibraryTable, as_they_are
-from pyflat.functions.vmath.exponential import clamped
 from pyflat.functions.vmath.glibc import Told
 from pyflat.functions.vmath.machine import Machine, Number
-from pyflat.functions.vmath.power import with_signs
+from pyflat.functions.vmath.power import clamped, with_signs
 from pyflat.functions.vmath.steps import Pair, power_of_two
 
 _h = float.fromhex

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel
-from pyflat.analysis.varying import varying_in
+from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, varying_in
 from pyflat.ir.affine import affine, places
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
 from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk

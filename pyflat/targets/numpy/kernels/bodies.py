@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.varying import LoopNest
+from pyflat.analysis.parallel_loops import LoopNest
 from pyflat.functions import ways
 from pyflat.functions.array_lanes import PATIENCE, Line, Wraps, blocks
 from pyflat.ir.affine import places
@@ -31,7 +31,7 @@ from pyflat.ir.uses import results_of
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba.kernels.removable import removable
 from pyflat.targets.numpy import engine
-from pyflat.targets.numpy.costs import cost_of
+from pyflat.targets.numpy.blocks import cost_of
 from pyflat.targets.numpy.kernels.boxes import Slices, certain_in
 from pyflat.targets.numpy.kernels.writer import ATOM, WIDEST, literal, spelled
 from pyflat.targets.operands import as_signed, operand

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
-from pyflat.analysis.parallel_loops import continues
-from pyflat.analysis.varying import LoopNest
+from pyflat.analysis.parallel_loops import LoopNest, continues
 from pyflat.ir.affine import Affine, affine, places
 from pyflat.ir.loops import all_ops, definitions
 from pyflat.ir.nodes import Block, Op, Value

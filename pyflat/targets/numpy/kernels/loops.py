@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import nest_of
-from pyflat.analysis.varying import exits_vary, leaves_elsewhere, next_values, varying_in
+from pyflat.analysis.parallel_loops import exits_vary, leaves_elsewhere, nest_of, next_values, varying_in
 from pyflat.ir.affine import affine
 from pyflat.ir.loops import Counted, all_ops, recognise_counted
 from pyflat.ir.nodes import Block, Const, Exit, If, Item, Label, Loop, Param, Region, Value

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.parallel_loops import continues
-from pyflat.analysis.varying import LoopNest, may_fault_outside, varying_in
+from pyflat.analysis.parallel_loops import LoopNest, continues, may_fault_outside, varying_in
 from pyflat.ir.affine import affine, places
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import all_ops, last_end

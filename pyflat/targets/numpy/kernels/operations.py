@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyflat.analysis.kernels import Kernel
+from pyflat.analysis.made_arrays import numbers_of_arguments
 from pyflat.ir.affine import Affine, affine, places
 from pyflat.ir.build import Builder
 from pyflat.ir.faults import fault_condition
@@ -412,15 +413,5 @@ def checked_by_python(kernel: Kernel) -> set[Op]:
 
 def _extents(kernel: Kernel) -> dict[str, Sequence[Value]]:
     """The lengths of the axes of each argument."""
-    params = iter(kernel.function.params)
-    found: dict[str, Sequence[Value]] = {}
-    memories: set[int] = set()
-    for name, argument in kernel.arguments.items():
-        if isinstance(argument, ArrayArgument):
-            if argument.memory not in memories:
-                memories.add(argument.memory)
-                next(params)
-            found[name] = [next(params) for _ in range(argument.rank)]
-        elif hasattr(argument, "kind") or hasattr(argument, "dtype"):
-            next(params)
-    return found
+    return {name: numbers for name, numbers in numbers_of_arguments(kernel).items()
+            if isinstance(kernel.arguments[name], ArrayArgument)}

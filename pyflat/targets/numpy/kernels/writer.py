@@ -20,7 +20,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.analysis.kernels import Kernel
-from pyflat.analysis.varying import LoopNest
+from pyflat.analysis.parallel_loops import LoopNest
 from pyflat.ir.affine import affine
 from pyflat.ir.loops import Counted, all_ops
 from pyflat.ir.memory import UNSIGNED, ArrayArgument
