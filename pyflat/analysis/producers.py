@@ -56,6 +56,8 @@ class Read:
     load: Op
     at: Mapping[Value, Affine]
     way: list[Step]
+    unsure: bool = False
+    """Whether it may be beyond the end of an axis."""
 
 
 @dataclass(eq=False, slots=True)
@@ -383,16 +385,34 @@ class Producers:
                 solved = made.solved(counter, form) if counter is not None else None
                 if counter is not None and solved is not None:
                     at[counter] = solved
-            found.reads.append(Read(load, at, self.ways[load]))
+            read = Read(load, at, self.ways[load])
+            found.reads.append(read)
             for _, counted in found.loops:
                 lower, upper = (affine(bound, self.small) for bound in (counted.lower, counted.upper))
                 if lower is None or upper is None:
                     return "index-mismatch"
                 here = at[counted.iv]
-                asked.setdefault(load, []).extend(
-                    (here.minus(lower.substituted(at)), upper.substituted(at).minus(here).shifted(-1)))
+                asked.setdefault(load, []).append(here.minus(lower.substituted(at)))
+                if self._is_outside_where_unwritten(counted.iv, upper, found, read):
+                    read.unsure = True
+                else:
+                    asked[load].append(upper.substituted(at).minus(here).shifted(-1))
         proved = sure_indices(self.fn, self.lengths, self.small, asked).proved
         return "" if all(load in proved for load in loads) else "index-mismatch"
+
+
+    def _is_outside_where_unwritten(self, counter: Value, upper: Affine, found: Producer, read: Read) -> bool:
+        """Whether an element behind the last one that is written is no element of the array, the index of the read is
+        not sure to be one, and what it reads is known before the nest."""
+        axis = next(at for at, form in enumerate(found.place) if counter in form.terms)
+        place = places(read.load)[axis]
+        if not isinstance(place, Op) or place.opcode != "index" or place in self.indices.here:
+            return False
+        box, size = covered(read, found), affine(place.args[1], self.small)
+        if box is None or size is None or size != found.place[axis].substituted({counter: upper}):
+            return False
+        later = {*definitions(found.items[found.at:])}
+        return all(later.isdisjoint(bound.terms) for both in box.values() for bound in both)
 
 
 def covered(read: Read, found: Producer) -> dict[Value, tuple[Affine, Affine]] | None:

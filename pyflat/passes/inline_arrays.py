@@ -16,7 +16,7 @@ arrays are filled with goes where it is overwritten.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, MutableMapping, Sequence
+from collections.abc import Collection, Iterator, MutableMapping, Sequence
 from functools import reduce
 from itertools import pairwise
 
@@ -52,7 +52,7 @@ from pyflat.ir.uses import Key, Keys
 from pyflat.passes.record import Pass
 
 OUTSIDE = Fault("Undecided", "an index outside of its axis")
-RECOMPUTED = 32
+RECOMPUTED = 40
 """Operations that an element may cost in further places: in machine code they are cheaper than memory."""
 REPEATED = 10**6
 """Reads of an element in each iteration of a loop that its place does not depend on."""
@@ -438,12 +438,23 @@ class _Nest:
             form = form.substituted(last)
             axis = frozenset(form.terms.items()), place.args[1], _depth(place, self.group[0])
             most[axis] = max(form, most.get(axis, form), key=lambda each: each.offset)
-        if most:
+        tests = [test for found in self.group for read in found.reads if read.unsure
+                 for test in self._beyond(found, read, scope)]
+        if most or tests:
             runs = [scope.make("lt", scope.sum(lower), scope.sum(upper)) for _, lower, upper in bounds]
-            tests = [reduce(lambda one, other: scope.make("and", one, other), runs[:depth],
+            tests += [reduce(lambda one, other: scope.make("and", one, other), runs[:depth],
                             scope.make("ge", scope.sum(form), length)) for (_, length, depth), form in most.items()]
             found = reduce(lambda one, other: scope.make("or", one, other), tests)
             nest += [If(found, [Block([], Exit(FAULT, [], OUTSIDE))], [Block([], Yield())]), Block()]
+
+    def _beyond(self, found: Producer, read: Read, scope: _Around) -> Iterator[Value]:
+        """Whether a read comes to an element that is none."""
+        box = covered(read, found)
+        assert box is not None
+        runs = [scope.make("lt", scope.sum(low), scope.sum(high)) for low, high in box.values()]
+        for _, counted in found.loops:
+            past = scope.make("gt", scope.sum(box[counted.iv][1]), scope.sum(_sum_of(counted.upper)))
+            yield reduce(lambda one, other: scope.make("and", one, other), runs, past)
 
     def _strip(self, stores: set[Op]) -> None:
         """Take stores out of the nest, and indices, which are all inside."""

@@ -789,3 +789,21 @@ def test_what_is_done_for_a_row(target, rows, columns):
         given = (A[:4], A[:rows] * large, np.zeros(columns))
         twin = pyflat.twin(by_row, target=target)
         assert outcome(twin, given) == outcome(by_row, given)
+
+
+def of_two(a, b, out):
+    t, u = smoothed(a), smoothed(b)
+    for i in range(1, len(a)):
+        out[i] = t[i] - u[i - 1]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("longer", "shorter"), [(40, 40), (40, 39), (40, 38), (3, 40), (1, 0), (0, 0), (2, 1)])
+def test_arrays_of_two_lengths(target, longer, shorter):
+    """Where the second is shorter by more than one, an index is outside."""
+    given = (A[:longer], A[::-1][:shorter], np.zeros(longer))
+    twin = pyflat.twin(of_two, target=target)
+    for _ in range(2):
+        assert outcome(twin, given) == outcome(of_two, given)
+    assert allocations(twin) == 0
+    assert bool(twin.stats.replayed) == (longer - shorter > 1)
