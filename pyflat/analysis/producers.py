@@ -236,7 +236,8 @@ class Producers:
         store = stores[0]
         found_at = [affine(place) for place in places(store)]
         own = [op for op in self.accesses[name] if op.opcode == "load" and op.args[0] is store.args[0]
-               and [affine(place) for place in places(op)] == found_at and self.ways[op] == self.ways[store]]
+               and [affine(place) for place in places(op)] == found_at
+               and _list_of(self.ways[op]) == _list_of(self.ways[store])]
         others = [op for op in self.accesses[name] if op is not store and op not in own]
         found = self._nest(name, store, others) if own else ""
         if isinstance(found, str) or self._index(found) or self.ways[made][-1][0] is not found.items:
@@ -471,6 +472,11 @@ def _operands(item: Item) -> Iterator[Value]:
             yield item.cond
         case Loop():
             yield from item.inits
+
+
+def _list_of(way: list[Step]) -> list[object]:
+    """The list that a way ends in, by the items that lead there."""
+    return [*((id(items), at) for items, at in way[:-1]), id(way[-1][0])]
 
 
 def is_left(number: Value, dtype: str) -> bool:

@@ -12,7 +12,7 @@ that its operands say which they are. The number is what the dtype leaves of it:
 ints that `fitted`, or another element. It is NumPy's, which `select true, x, x` says of a float that may be Python's.
 
 A store goes where a later one of its block has the same element, nothing has read memory between them, and nothing
-there may end the run: what the original has written by then is seen.
+there may end the run: what the original has written by then is seen. Arrays that are made inside are not seen.
 """
 
 from __future__ import annotations
@@ -118,7 +118,11 @@ def _literal(place: Value) -> int:
 
 def _overwritten(items: list[Item]) -> set[Op]:
     used = Counter(uses(items))
-    return {op for item in walk(items) if isinstance(item, Block) for op in _overwritten_in(item.ops, used)}
+    stores = [op for op in all_ops(items) if op.opcode in ("alloc", "store")]
+    made = {op.attr("array") for op in stores if op.opcode == "alloc"}
+    unseen = {before for op in stores if op.attr("array") in made and _is_store(before := op.args[0])
+              and used[before] == 1 and before.attr("array") == op.attr("array") and _are_same(before, op)}
+    return unseen | {op for item in walk(items) if isinstance(item, Block) for op in _overwritten_in(item.ops, used)}
 
 
 def _overwritten_in(ops: Sequence[Op], used: Counter[Value]) -> set[Op]:

@@ -29,6 +29,7 @@ from pyflat.passes import (
     fuse_loops,
     gather_suspects,
     inline_arrays,
+    keep_sums,
     limit_trips,
     lower_exits,
     prune_carried,
@@ -96,7 +97,9 @@ def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize =
                                        decided=made.decided)
     forwarding, pruning = forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
     settling = folding, forwarding, pruning
-    return *settling, fusing, *settling, inlining, *settling, fusing.bind(reordered=made.reordered), *settling
+    keeping = keep_sums.PASS.bind(lengths=lengths, tangled=tangled)
+    reordering = fusing.bind(reordered=made.reordered)
+    return *settling, keeping, pruning, fusing, *settling, inlining, *settling, reordering, *settling
 
 
 VALUES: Pipeline = (gather_suspects.VALUES,)
