@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import house
 
-LINES = 103_300
+LINES = 103_200
 """Of `pyflat/`, at most. Last changed: lowered; short modules that are always loaded with another are part
 of it, and code that was there twice is one function."""
 
