@@ -35,23 +35,7 @@ import itertools
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass
 
-from pyflat.ir.nodes import (
-    FAULT,
-    Block,
-    Const,
-    End,
-    Exit,
-    Function,
-    If,
-    Item,
-    Loop,
-    Op,
-    Param,
-    Region,
-    Value,
-    Yield,
-    walk,
-)
+from pyflat.ir.nodes import Block, Const, End, Exit, Function, If, Item, Loop, Op, Param, Region, Value, Yield, walk
 from pyflat.ir.types import INT
 
 # --- control-flow lists as values: how control leaves them, what they define and use
@@ -195,12 +179,6 @@ def is_exit_free(items: list[Item]) -> bool:
 
 def has_loop(items: list[Item]) -> bool:
     return any(isinstance(item, Loop) for item in walk(items))
-
-
-def raises(items: Sequence[Item]) -> bool:
-    """Whether a `raise` is among them, which leaves what was stored before it."""
-    return any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
-               for item in walk(items))
 
 
 def all_ops(items: list[Item]) -> Iterator[Op]:

@@ -37,9 +37,9 @@ says for which lanes that value means nothing; such a lane leaves its loops, wha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pyflat.errors import Span
 from pyflat.ir.formats import F8, FloatFormat
@@ -276,6 +276,7 @@ HINTS: dict[type, tuple[str, ...]] = {If: ("", "flatten", "branch"), Loop: ("", 
 
 Node = If | Region | Loop
 Item = Block | If | Region | Loop
+_Plan = TypeVar("_Plan")
 
 
 class Function:
@@ -338,6 +339,39 @@ def walk(items: Sequence[Item]) -> Iterator[Item]:
         yield item
         if not isinstance(item, Block):
             open_lists += map(iter, reversed(child_lists(item)))
+
+
+def innermost(items: Sequence[Item], plan: Callable[[Loop, int], _Plan | None]) -> dict[Loop, _Plan]:
+    """The loops that have a plan, looked at from the inside out: a loop around one has none. `plan` gets a loop, and
+    how many there are before."""
+    found: dict[Loop, _Plan] = {}
+
+    def search(items: Sequence[Item]) -> bool:
+        some = False
+        for item in items:
+            if isinstance(item, Block):
+                continue
+            inner = sum(map(search, child_lists(item))) > 0
+            made = plan(item, len(found)) if isinstance(item, Loop) and not inner else None
+            if made is not None:
+                assert isinstance(item, Loop)
+                found[item] = made
+            some |= inner or made is not None
+        return some
+
+    search(items)
+    return found
+
+
+def raises(items: Sequence[Item]) -> bool:
+    """Whether a `raise` is among them, which leaves what was stored before it."""
+    return any(exits_to(FAULT, items))
+
+
+def exits_to(label: Label, items: Sequence[Item]) -> Iterator[Exit]:
+    """The ends among them that go there."""
+    return (item.end for item in walk(items)
+            if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is label)
 
 
 def count_ops(fn: Function) -> int:

@@ -77,7 +77,7 @@ def with_name(op: Op, donor: Op) -> Op:
     return copy
 
 
-def renamed(items: list[Item], donors: Mapping[Op, Op], leaders: Mapping[Op, Op] | None = None) -> list[Item]:
+def renamed(items: list[Item], donors: Mapping[Op, Op], leaders: Mapping[Op, Value] | None = None) -> list[Item]:
     """A list in which operations have the names of their donors, and those that have leaders are gone, which are read
     in their place; the list itself where there are none."""
     if not donors and not leaders:

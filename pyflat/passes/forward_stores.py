@@ -28,7 +28,7 @@ from pyflat.ir.loops import all_ops, uses
 from pyflat.ir.nodes import TRUE, Block, Function, Item, Op, Value, walk
 from pyflat.ir.opaque_calls import has_effect
 from pyflat.ir.types import FLOAT
-from pyflat.ir.uses import rebuilt, with_args
+from pyflat.ir.uses import rebuilt, renamed, with_args
 from pyflat.passes.record import Pass
 
 MOST_STORES = 64
@@ -143,18 +143,4 @@ def _overwritten_in(ops: Sequence[Op], used: Counter[Value]) -> set[Op]:
 
 
 def _without(items: list[Item], dead: set[Op]) -> list[Item]:
-    mapped: dict[Value, Value] = {}
-
-    def read(value: Value) -> Value:
-        return mapped.get(value, value)
-
-    def change(op: Op) -> Op | None:
-        new = with_args(op, list(map(read, op.args)))
-        if op in dead:
-            mapped[op] = new.args[0]
-            return None
-        if new is not op:
-            mapped[op] = new
-        return new
-
-    return rebuilt(items, change, read)
+    return renamed(items, {}, {op: op.args[0] for op in dead})

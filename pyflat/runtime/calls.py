@@ -40,7 +40,7 @@ from pyflat.runtime.grouping import columns, parameter_at, prepare_groups, run_g
 from pyflat.runtime.interfaces import Planned, Stats
 from pyflat.runtime.kernels import Kernels
 from pyflat.runtime.labels import made_ranges, none_leaves, with_open_tables
-from pyflat.runtime.outputs import arrays_in, with_destinations
+from pyflat.runtime.outputs import arrays_in, run_originals, with_destinations
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options, Settings
@@ -116,8 +116,6 @@ class Caller:
             return run_grouped(self, found, args, kwargs, options, out, part)
         call = self.classified(args, kwargs, options)
         if os.environ.get("PYFLAT_DISABLE") == "1":
-            from pyflat.runtime.outputs import run_originals
-
             done = run_originals(self._prepared(call, options, out, part=part))
             if done is not None:
                 return done.value
@@ -152,8 +150,6 @@ class Caller:
         """A call with strings by lane."""
         built, options = coded.built, coded.context.options
         if os.environ.get("PYFLAT_DISABLE") == "1":
-            from pyflat.runtime.outputs import run_originals
-
             done = run_originals(coded.context)
             if done is not None:
                 return done.value

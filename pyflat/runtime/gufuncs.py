@@ -26,9 +26,9 @@ from pyflat.errors import FlattenError, refuse
 from pyflat.functions import ufunc_interface as interface
 from pyflat.functions.locks import flattening
 from pyflat.ir.kernel_results import ArrayResult, NumberResult, RecordResult, Result
-from pyflat.ir.loops import all_ops, raises
+from pyflat.ir.loops import all_ops
 from pyflat.ir.memory import arrays_read, overlaps_itself
-from pyflat.ir.nodes import Const, Op
+from pyflat.ir.nodes import Const, Op, raises
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.calls import Caller

@@ -37,11 +37,11 @@ from pyflat.ir.shape import Fixed, Leaf
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime import option_effects
 from pyflat.runtime.arguments import SCALARS
-from pyflat.runtime.asked_modes import require_modes
 from pyflat.runtime.compiled import load_frontend
 from pyflat.runtime.examples import read_dtype
 from pyflat.runtime.kernel_rivals import Rival, elements
 from pyflat.runtime.kernel_threads import RunnableKernel, Sharing, asks_for_threads
+from pyflat.runtime.option_effects import require_modes
 from pyflat.runtime.saved_arrays import SavedArrays, in_c_order, in_order, put_back
 from pyflat.runtime.shown_warnings import ShownWarnings, warnings_are_wanted, warnings_may_raise
 from pyflat.targets import target as targets

@@ -153,18 +153,17 @@ def _fields(fields: Sequence[tuple[str, Kind]]) -> list[str]:
     return [f"    {_host_type(kind)} {field};" for field, kind in fields]
 
 
-def _called(printed: Printed, arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """The statement that calls the function, and an expression for each of its results."""
+def _called(printed: Printed, arguments: Sequence[str]) -> str:
+    """The statement that calls the function."""
     type_name = printed.record or TYPES[printed.results[0][1]]
-    values = [f"result.{field}" for field, _ in printed.results] if printed.record else ["result"]
-    return f"    {type_name} result = {printed.name}({', '.join(arguments)});", values
+    return f"    {type_name} result = {printed.name}({', '.join(arguments)});"
 
 
 def compute(printed: Printed) -> str:
     """A compute shader, one lane for each invocation."""
-    called, values = _called(printed, [_from_host(f"ins[at].{name}", kind) for name, kind in printed.params])
+    called = _called(printed, [_from_host(f"ins[at].{name}", kind) for name, kind in printed.params])
     stored = [f"    outs[at].{field} = {f'{value} ? 1u : 0u' if kind is BOOL else value};"
-              for value, (field, kind) in zip(values, printed.results, strict=True)]
+              for value, (field, kind) in zip(printed.values, printed.results, strict=True)]
     inputs = ["struct In {", *_fields(printed.params), "};",
               "layout(std430, binding = 0) readonly buffer Ins { In ins[]; };"]
     lines = [
@@ -186,12 +185,10 @@ def compute(printed: Printed) -> str:
 def fragment(printed: Printed, uniform: Sequence[bool]) -> str:
     """A fragment shader. `uniform` says which parameters are the same for all pixels: all but two."""
     constant = list(compress(printed.params, uniform))
-    place = iter(["at.x / uniforms.width", "at.y / uniforms.height"])
-    arguments = [_from_host(f"uniforms.{name}", kind) if fixed else next(place)
-                 for (name, kind), fixed in zip(printed.params, uniform, strict=True)]
-    called, values = _called(printed, arguments)
+    places = "at.x / uniforms.width", "at.y / uniforms.height"
+    called = _called(printed, printed.of_a_pixel(uniform, _from_host, places))
     as_floats = [value if kind is not BOOL else f"({value} ? 1.0 : 0.0)"
-                 for value, (_, kind) in zip(values, printed.results, strict=True)]
+                 for value, (_, kind) in zip(printed.values, printed.results, strict=True)]
     lines = [
         "layout(std140, binding = 0) uniform Uniforms {", "    float width;", "    float height;",
         *_fields(constant), "} uniforms;",

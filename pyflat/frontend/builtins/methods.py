@@ -26,7 +26,6 @@ from pyflat.frontend.space import (
     growing,
     item_writes,
     keyed,
-    lane_sets,
     ragged,
     scalars,
     text_errors,
@@ -70,7 +69,7 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
         case View():
             return kernel_arrays.method(s, bound, arguments, node)
         case LaneSet() if not arguments.named:
-            return lane_sets.method(s, receiver, name, arguments.positional, node)
+            return keyed.method(s, receiver, name, arguments.positional, node)
         case ListRef():
             return _list_method(s, receiver, name, arguments, node)
         case DictRef() if name not in ("keys", "values", "items") and dict_views.is_of_lanes(receiver, s):

@@ -17,7 +17,6 @@ from pyflat.frontend.space import (
     dict_views,
     growing,
     keyed,
-    lane_sets,
     number_classes,
     ragged,
     scalars,
@@ -112,7 +111,7 @@ class _Ranked(tuple[Any, ...]):
 
 def _unordered(s: Evaluator, source: Abstract, node: cst.CSTNode, key: Abstract) -> list[Abstract]:
     """The items, gaps included, for what does not depend on their order."""
-    found = lane_sets.unordered(s, source, node, key)
+    found = keyed.unordered(s, source, node, key)
     return containers.items_or_gaps(s, source, node) if found is None else found
 
 
@@ -177,15 +176,15 @@ def _next_truth(s: Evaluator, items: Iterator[Abstract], known: Abstract, stop: 
 def set_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     values = only(s, arguments, node, 0, 1)
     if not values:
-        return lane_sets.make(s, [], node)
+        return keyed.make(s, [], node)
     source = values[0]
     items: Sequence[Abstract]
     if isinstance(source, LaneSet):
-        items = lane_sets.members(s, source, node)
+        items = keyed.members(s, source, node)
     else:
         items = containers.items_or_gaps(s, source, node)
     known = all(isinstance(item, Static) for item in items)
-    return containers.make_set(s, items, node) if known else lane_sets.make(s, items, node)
+    return containers.make_set(s, items, node) if known else keyed.make(s, items, node)
 
 
 def frozenset_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -203,7 +202,7 @@ def len_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
             raise s.raised(TypeError, node)
         return value.extents[0]
     if isinstance(value, LaneSet):
-        return ragged.length(s, lane_sets.members(s, value, node))
+        return ragged.length(s, keyed.members(s, value, node))
     if characters.is_text(value):
         return characters.length(s, value, characters.items_of(s, value) or (), node)
     if isinstance(value, ListRef) and growing.is_growing(s, value):

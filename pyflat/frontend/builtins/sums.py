@@ -20,7 +20,7 @@ import libcst as cst
 
 from pyflat.frontend.builtins.support import only
 from pyflat.frontend.library import numpy_library
-from pyflat.frontend.space import containers, lane_sets, scalars
+from pyflat.frontend.space import containers, keyed, scalars
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -44,7 +44,7 @@ def sum_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     if is_folded(source):
         running = s.space.fold(source, running, lambda old, make: _plus(s, node, old, make()), node)
     else:
-        items = lane_sets.unordered(s, source, node, NONE, of_ints=True)
+        items = keyed.unordered(s, source, node, NONE, of_ints=True)
         for item in containers.items_or_gaps(s, source, node) if items is None else items:
             running = heap.where_present(s, item, functools.partial(_plus, s, node, running),
                                          functools.partial(_same, running))

@@ -8,7 +8,9 @@ the solver never sees a float, unless an operation has to be bit-precise (`as_do
 from __future__ import annotations
 
 import math
+import operator
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import z3
@@ -89,29 +91,24 @@ def _known_place(a: Term) -> int | None:
 
 
 def less(a: Term, b: Term) -> Term:
-    match _known_place(a), _known_place(b):
-        case _, 0:
-            return a < -1
-        case _, int(word):
-            return a < b if word != NAN_WORD else z3.BoolVal(False)
-        case 0, _:
-            return z3.And(b > 0, b != NAN)
-        case int(), _:
-            return z3.And(a < b, b != NAN)
-    return z3.And(_place(a) < _place(b), b != NAN)
+    return _ordered(operator.lt, a, b, a < -1, b > 0)
 
 
 def at_most(a: Term, b: Term) -> Term:
+    return _ordered(operator.le, a, b, a <= 0, b >= -1)
+
+
+def _ordered(compare: Callable[[Term, Term], Term], a: Term, b: Term, before_zero: Term, after_zero: Term) -> Term:
     match _known_place(a), _known_place(b):
         case _, 0:
-            return a <= 0
+            return before_zero
         case _, int(word):
-            return a <= b if word != NAN_WORD else z3.BoolVal(False)
+            return compare(a, b) if word != NAN_WORD else z3.BoolVal(False)
         case 0, _:
-            return z3.And(b >= -1, b != NAN)
+            return z3.And(after_zero, b != NAN)
         case int(), _:
-            return z3.And(a <= b, b != NAN)
-    return z3.And(_place(a) <= _place(b), b != NAN)
+            return z3.And(compare(a, b), b != NAN)
+    return z3.And(compare(_place(a), _place(b)), b != NAN)
 
 
 def equal(a: Term, b: Term) -> Term:

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from pyflat.functions.ways import Way, note
 from pyflat.targets.numba.feed import LEFT_EARLY, SECOND
-from pyflat.targets.numba.llvm import I1, I8, I64, element_at, i64
+from pyflat.targets.numba.llvm import I1, I8, I64, element_at, i64, internal_function
 
 TRIAL = 48
 """Gangs in a trial of each way, where a gang takes long: in a loop."""
@@ -52,8 +52,7 @@ def write_choice(plain: ir.Function, other: ir.Function, trial: int, way: Way, l
 
 def _counting(way: ir.Function) -> ir.Function:
     """A function like `way`, which counts its elements in the state."""
-    function = ir.Function(way.module, way.function_type, f"counted_{way.name}")
-    function.linkage = "internal"
+    function = internal_function(way.module, way.function_type, f"counted_{way.name}")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     builder.atomic_rmw("add", element_at(builder, function.args[2], i64(SECOND), I64), function.args[0], "monotonic")
     builder.ret(builder.call(way, function.args))
@@ -61,8 +60,7 @@ def _counting(way: ir.Function) -> ir.Function:
 
 
 def _write_choice(plain: ir.Function, other: ir.Function, trial: int, stretch_of: int) -> ir.Function:
-    function = ir.Function(plain.module, plain.function_type, "choice")
-    function.linkage = "internal"
+    function = internal_function(plain.module, plain.function_type, "choice")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     count, first, *rest = function.args
     head, try_both, last, go_on, end = (builder.append_basic_block(name)

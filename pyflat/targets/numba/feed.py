@@ -112,15 +112,17 @@ def _compiled(cpu: Processor) -> MachineCode:
                       passes=Passes.STRAIGHT)
 
 
-_TAKE = """\
-  %size_at = getelementptr i64, ptr %sizes, i64 %k
-  %size = load i64, ptr %size_at
-  %step_at = getelementptr i64, ptr %steps, i64 %k
-  %step = load i64, ptr %step_at
+def _read(name: str, place: str, type_: str = "i64") -> str:
+    """The number at a place, `%name`, and the place itself, `%name_at`."""
+    return f"%{name}_at = getelementptr {place}\n  %{name} = load {type_}, ptr %{name}_at"
+
+
+_TAKE = f"""\
+  {_read("size", "i64, ptr %sizes, i64 %k")}
+  {_read("step", "i64, ptr %steps, i64 %k")}
 """
-_LIES = """\
-  %word_at = getelementptr i64, ptr %converts, i64 %k
-  %word = load i64, ptr %word_at
+_LIES = f"""\
+  {_read("word", "i64, ptr %converts, i64 %k")}
   %own = trunc i64 %word to i1
   %unit = icmp eq i64 %step, %size
   %own_unit = and i1 %own, %unit
@@ -132,15 +134,11 @@ _LIES = """\
 """
 """Of operand k: the bytes of a lane and the distance of two; whether it lies as a kernel reads it."""
 
-_MOVED = """\
-  %buffer_at = getelementptr %moved, ptr %moved, i64 0, i32 1
-  %buffer = load ptr, ptr %buffer_at
-  %place_at = getelementptr %moved, ptr %moved, i64 0, i32 2
-  %place = load ptr, ptr %place_at
-  %step_at = getelementptr %moved, ptr %moved, i64 0, i32 3
-  %step = load i64, ptr %step_at
-  %size_at = getelementptr %moved, ptr %moved, i64 0, i32 4
-  %size = load i64, ptr %size_at
+_MOVED = f"""\
+  {_read("buffer", "%moved, ptr %moved, i64 0, i32 1", "ptr")}
+  {_read("place", "%moved, ptr %moved, i64 0, i32 2", "ptr")}
+  {_read("step", "%moved, ptr %moved, i64 0, i32 3")}
+  {_read("size", "%moved, ptr %moved, i64 0, i32 4")}
   %away = mul i64 %count, %step
   %next = getelementptr i8, ptr %place, i64 %away
   store ptr %next, ptr %place_at
@@ -151,10 +149,8 @@ _FEED = f"""
 define i8 @feed(ptr %lanes, ptr %table, i64 %count, i64 %first, ptr %state, ptr %uniforms, ptr %args, ptr %steps) {{
 entry:
   %operands = load i64, ptr %table
-  %inputs_at = getelementptr i64, ptr %table, i64 1
-  %inputs = load i64, ptr %inputs_at
-  %gang_at = getelementptr i64, ptr %table, i64 2
-  %gang = load i64, ptr %gang_at
+  {_read("inputs", "i64, ptr %table, i64 1")}
+  {_read("gang", "i64, ptr %table, i64 2")}
   %sizes = getelementptr i64, ptr %table, i64 5
   %converts = getelementptr i64, ptr %state, i64 {CONVERSIONS}
   %places = alloca ptr, i64 %operands
@@ -167,8 +163,7 @@ next:
   %more = icmp slt i64 %k, %operands
   br i1 %more, label %look, label %aim
 look:
-{_TAKE}  %arg_at = getelementptr ptr, ptr %args, i64 %k
-  %arg = load ptr, ptr %arg_at
+{_TAKE}  {_read("arg", "ptr, ptr %args, i64 %k", "ptr")}
   %away = mul i64 %first, %step
   %place = getelementptr i8, ptr %arg, i64 %away
   %place_at = getelementptr ptr, ptr %places, i64 %k
@@ -250,12 +245,9 @@ define internal i8 @blocks(ptr %lanes, ptr %table, i64 %start, i64 %count, i64 %
                            ptr %places, ptr %steps) noinline {{
 entry:
   %operands = load i64, ptr %table
-  %inputs_at = getelementptr i64, ptr %table, i64 1
-  %inputs = load i64, ptr %inputs_at
-  %most_at = getelementptr i64, ptr %table, i64 3
-  %most = load i64, ptr %most_at
-  %bytes_at = getelementptr i64, ptr %table, i64 4
-  %bytes = load i64, ptr %bytes_at
+  {_read("inputs", "i64, ptr %table, i64 1")}
+  {_read("most", "i64, ptr %table, i64 3")}
+  {_read("bytes", "i64, ptr %table, i64 4")}
   %sizes = getelementptr i64, ptr %table, i64 5
   %converts = getelementptr i64, ptr %state, i64 {CONVERSIONS}
   %room = mul i64 %most, {SLOT}
@@ -274,8 +266,7 @@ operand:
   %more = icmp slt i64 %k, %operands
   br i1 %more, label %look, label %block
 look:
-{_TAKE}  %first_at = getelementptr ptr, ptr %places, i64 %k
-  %first = load ptr, ptr %first_at
+{_TAKE}  {_read("first", "ptr, ptr %places, i64 %k", "ptr")}
   %away = mul i64 %start, %step
   %place = getelementptr i8, ptr %first, i64 %away
 {_LIES}  %function = and i64 %word, -2
@@ -360,8 +351,7 @@ go_on:
 move:
   %g_at = getelementptr ptr, ptr %given, i64 %g
   %g_place = load ptr, ptr %g_at
-  %g_stride_at = getelementptr i64, ptr %strides, i64 %g
-  %g_stride = load i64, ptr %g_stride_at
+  {_read("g_stride", "i64, ptr %strides, i64 %g")}
   %g_away = mul i64 %g_stride, %lanes_now
   %g_moved = getelementptr i8, ptr %g_place, i64 %g_away
   store ptr %g_moved, ptr %g_at

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from pyflat.targets.numba import feed
 from pyflat.targets.numba.feed import FEED, SLOT
-from pyflat.targets.numba.llvm import I1, I8, I64, POINTER, constants, element_at, i64, stack
+from pyflat.targets.numba.llvm import I1, I8, I64, POINTER, constants, element_at, i64, internal_function, stack
 
 _SIZES = 5
 """Where in the table the bytes of the operands are."""
@@ -35,9 +35,7 @@ def write_feed(lanes: ir.Function, sizes: Sequence[int], results: int, gang: int
     block = block_lanes(varying, gang)
     numbers = [len(sizes), len(sizes) - results, gang, block, SLOT * block * varying, *sizes]
     table = constants(module, I64, numbers)
-    function = ir.Function(module, ir.FunctionType(I8, _TYPE.args[2:]), f"feed_{lanes.name}")
-    function.linkage = "internal"
-    function.attributes.add("alwaysinline")
+    function = internal_function(module, ir.FunctionType(I8, _TYPE.args[2:]), f"feed_{lanes.name}", "alwaysinline")
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     if wanted:
         table = _table_of_call(builder, table, numbers, function.args[3], wanted)

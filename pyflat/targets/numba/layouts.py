@@ -29,7 +29,7 @@ from llvmlite import ir
 from pyflat.targets.numba.conversions import copying
 from pyflat.targets.numba.feed import CONVERSIONS, INTERRUPTED, LANES, SharedState
 from pyflat.targets.numba.jit import MachineCode, compile_ir, made_once, processor
-from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64
+from pyflat.targets.numba.llvm import I8, I64, POINTER, counted, element_at, i64, internal_function
 
 BLOCK = 2**13
 """Lanes in a block at most, as whole rows where these are not longer: so many rows of what lies in Fortran's order that
@@ -173,8 +173,7 @@ def _write_gather(module: ir.Module, copies: ir.Function) -> ir.Function:
     """void gather(buffer, data, item, at, size, axes, lengths, strides): `size` lanes from lane `at` on, in C order, by
     pieces of whole rows, and parts of rows before and behind them."""
     types = [POINTER, POINTER, I64, I64, I64, I64, POINTER, POINTER]
-    function = ir.Function(module, ir.FunctionType(_VOID, types), "gather")
-    function.linkage = "internal"
+    function = internal_function(module, ir.FunctionType(_VOID, types), "gather")
     buffer, data, item, at, size, axes, lengths, strides = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     offset_at, rest_at = (_room(builder, I64, i64(1)) for _ in range(2))
@@ -212,8 +211,7 @@ def _write_copies(module: ir.Module) -> ir.Function:
     """void copy(buffer, data, item, rows, length, across, along): rows of elements of 1, 2, 4 or 8 bytes. The inner
     loop goes where elements lie closer together."""
     types = [POINTER, POINTER, I64, I64, I64, I64, I64]
-    function = ir.Function(module, ir.FunctionType(_VOID, types), "copy")
-    function.linkage = "internal"
+    function = internal_function(module, ir.FunctionType(_VOID, types), "copy")
     buffer, data, item, rows, length, across, along = function.args
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     move = ir.Function(module, ir.FunctionType(_VOID, [POINTER, POINTER, I64, ir.IntType(1)]),

@@ -163,3 +163,12 @@ def parted(builder: ir.IRBuilder, vector: Any, lanes: int) -> list[Any]:
     none = ir.Constant(vector.type, ir.Undefined)
     return [builder.shuffle_vector(vector, none, ir.Constant(ir.VectorType(I32, lanes), list(range(k, k + lanes))))
             for k in range(0, count, lanes)]
+
+
+def internal_function(module: ir.Module, prototype: ir.FunctionType, name: str, *attributes: str) -> ir.Function:
+    """A function that its module alone calls."""
+    function = ir.Function(module, prototype, name)
+    function.linkage = "internal"
+    for attribute in attributes:
+        function.attributes.add(attribute)
+    return function

@@ -26,7 +26,7 @@ from pyflat.ir.types import BOOL
 from pyflat.targets.numba.called_functions import emit_call
 from pyflat.targets.numba.jit import processor
 from pyflat.targets.numba.library import multiplies_and_adds
-from pyflat.targets.numba.llvm import F32, F64, I1, I32, Splat, joined, parted, suffix
+from pyflat.targets.numba.llvm import F32, F64, I1, I32, Splat, internal_function, joined, parted, suffix
 from pyflat.targets.numba.table_rows import permuted, read_rows
 
 if TYPE_CHECKING:
@@ -235,6 +235,7 @@ def _nans(name: str, within: Within) -> tuple[bool, ...]:
     return tuple([name != _OUTSIDE] * len(within))
 
 
+_INLINED, _RARE = ("alwaysinline", "nounwind"), ("noinline", "cold", "nounwind")
 _OUTSIDE = "not_ordinary"
 """No function, but where one cannot be."""
 
@@ -246,7 +247,7 @@ def function_of(module: ir.Module, row: vmath.VectorFunction, real: ir.Type, wit
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    function = _inlined(module, ir.FunctionType(real, [real] * row.operands), symbol)
+    function = internal_function(module, ir.FunctionType(real, [real] * row.operands), symbol, *_INLINED)
     builder = ir.IRBuilder(function.append_basic_block())
     result = algorithm(_LlvmMachine(real, builder), *[_Value(builder, x) for x in function.args])
     builder.ret(result.value)
@@ -310,10 +311,7 @@ def _rare(module: ir.Module, name: str, real: ir.Type, operands: int, emit: Call
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    function = ir.Function(module, ir.FunctionType(real, [real] * operands), symbol)
-    function.linkage = "internal"
-    for attribute in ("noinline", "cold", "nounwind"):
-        function.attributes.add(attribute)
+    function = internal_function(module, ir.FunctionType(real, [real] * operands), symbol, *_RARE)
     builder = ir.IRBuilder(function.append_basic_block())
     builder.ret(emit(builder, *function.args))
     return function
@@ -396,8 +394,7 @@ def _function_of(module: ir.Module, algorithm: Special, operands: int, results: 
     known = module.globals.get(symbol)
     if known is not None:
         return known
-    function = _inlined(module, ir.FunctionType(results, [real] * operands), symbol)
-    function.attributes.add("readnone")
+    function = internal_function(module, ir.FunctionType(results, [real] * operands), symbol, *_INLINED, "readnone")
     builder = ir.IRBuilder(function.append_basic_block())
     told = ir.Constant(results, ir.Undefined)
     machine, args = _LlvmMachine(real, builder, symbols), [_Value(builder, x) for x in function.args]
@@ -405,14 +402,6 @@ def _function_of(module: ir.Module, algorithm: Special, operands: int, results: 
         value = _constant(results.elements[k], False) if found is False else found.value
         told = builder.insert_value(told, value, k)
     builder.ret(told)
-    return function
-
-
-def _inlined(module: ir.Module, prototype: ir.FunctionType, symbol: str) -> ir.Function:
-    function = ir.Function(module, prototype, symbol)
-    function.linkage = "internal"
-    function.attributes.add("alwaysinline")
-    function.attributes.add("nounwind")
     return function
 
 
@@ -434,10 +423,7 @@ def _far_function(e: Emitter, name: str, real: ir.Type, operands: int, exponent:
     if known is not None:
         return known
     prototype = ir.FunctionType(real, [*[real] * operands, e.types[BOOL], real])
-    function = ir.Function(e.builder.module, prototype, symbol)
-    function.linkage = "internal"
-    for attribute in ("noinline", "cold", "nounwind"):
-        function.attributes.add(attribute)
+    function = internal_function(e.builder.module, prototype, symbol, *_RARE)
     inner = type(e)(ir.IRBuilder(function.append_basic_block("entry")), e.symbols, e.width, e.scalars)
     *args, distant, quick = function.args
     call = _call_of(inner, name, _element(real), exponent)

@@ -120,6 +120,18 @@ class Printed:
     taken: frozenset[str] = field(default_factory=frozenset)
     """Names that the text uses at module level."""
 
+    @property
+    def values(self) -> list[str]:
+        """An expression for each result of a call that is named `result`."""
+        return [f"result.{field}" for field, _ in self.results] if self.record else ["result"]
+
+    def of_a_pixel(self, uniform: Sequence[bool], from_host: Callable[[str, Kind], str], places: Sequence[str]
+                   ) -> list[str]:
+        """The arguments for a pixel: fields of `uniforms`, and the two `places` that differ from pixel to pixel."""
+        place = iter(places)
+        return [from_host(f"uniforms.{name}", kind) if fixed else next(place)
+                for (name, kind), fixed in zip(self.params, uniform, strict=True)]
+
 
 # --- the part of the table that WGSL and GLSL have in common, and the limits of 32-bit lanes
 def functions(language: str) -> dict[str, Spelling]:

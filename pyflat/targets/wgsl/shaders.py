@@ -51,19 +51,11 @@ def _struct(name: str, fields: Sequence[tuple[str, Kind]]) -> list[str]:
     return [f"struct {name} {{", *[f"    {field}: {_host_type(kind)}," for field, kind in fields], "}"]
 
 
-def _result(printed: Printed, call: str) -> tuple[list[str], list[str]]:
-    """The statement that calls the function, and an expression for each of its results."""
-    if not printed.record:
-        return [f"    let result = {call};"], ["result"]
-    return [f"    let result = {call};"], [f"result.{field}" for field, _ in printed.results]
-
-
 def compute(printed: Printed) -> str:
     """A compute shader with the entry point `main`, one lane for each invocation."""
     arguments = ", ".join(_from_host(f"given.{name}", kind) for name, kind in printed.params)
-    called, values = _result(printed, f"{printed.name}({arguments})")
     kept = [f"select(0u, 1u, {value})" if kind is BOOL else value
-            for value, (_, kind) in zip(values, printed.results, strict=True)]
+            for value, (_, kind) in zip(printed.values, printed.results, strict=True)]
     given = ["    let given = ins[at.x];"] if printed.params else []
     inputs = [*_struct("In", printed.params), "@group(0) @binding(0) var<storage, read> ins: array<In>;"]
     lines = [
@@ -75,7 +67,7 @@ def compute(printed: Printed) -> str:
         "fn main(@builtin(global_invocation_id) at: vec3<u32>) {",
         "    if (at.x >= arrayLength(&outs)) { return; }",
         *given,
-        *called,
+        f"    let result = {printed.name}({arguments});",
         f"    outs[at.x] = Out({', '.join(kept)});",
         "}",
     ]
@@ -89,12 +81,9 @@ def fragment(printed: Printed, uniform: Sequence[bool]) -> str:
     structure in the order of the parameters, after the size of the picture in pixels (two f32).
     """
     constant = list(compress(printed.params, uniform))
-    place = iter(["u", "v"])
-    arguments = [_from_host(f"uniforms.{name}", kind) if fixed else next(place)
-                 for (name, kind), fixed in zip(printed.params, uniform, strict=True)]
-    called, values = _result(printed, f"{printed.name}({', '.join(arguments)})")
+    arguments = printed.of_a_pixel(uniform, _from_host, "uv")
     as_floats = [value if kind is not BOOL else f"select(0.0f, 1.0f, {value})"
-                 for value, (_, kind) in zip(values, printed.results, strict=True)]
+                 for value, (_, kind) in zip(printed.values, printed.results, strict=True)]
     lines = [
         "struct Uniforms {", "    width: f32,", "    height: f32,",
         *[f"    {name}: {_host_type(kind)}," for name, kind in constant], "}",
@@ -109,7 +98,7 @@ def fragment(printed: Printed, uniform: Sequence[bool]) -> str:
         "fn fragment(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {",
         "    let u = at.x / uniforms.width;",
         "    let v = 1.0f - at.y / uniforms.height;",
-        *called,
+        f"    let result = {printed.name}({', '.join(arguments)});",
         f"    return vec4<f32>({colour(as_floats, '1.0f')});",
         "}",
     ]

@@ -18,16 +18,7 @@ from functools import cache
 from pyflat.functions import gamma_check
 from pyflat.functions.loaded_library import standing
 from pyflat.functions.vmath import glibc
-from pyflat.functions.vmath.exact import (
-    error,
-    exponential,
-    gamma,
-    hyperbolic,
-    inverse,
-    logarithm,
-    power,
-    trigonometric,
-)
+from pyflat.functions.vmath.exact import error, exponential, gamma, hyperbolic, inverse, logarithm, power, trigonometric
 from pyflat.functions.vmath.exact.tables import LibraryTable, MissingTable
 from pyflat.functions.vmath.glibc import LibraryFunction
 

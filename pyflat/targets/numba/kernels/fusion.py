@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, leaves
 from pyflat.ir.affine import affine, places
-from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, raises, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import ArrayArgument, arrays_read
-from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value, child_lists
+from pyflat.ir.nodes import Block, Const, Item, Loop, Op, Value, child_lists, raises
 from pyflat.ir.types import INT, MEMORY
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.llvm import counted, i64

@@ -21,7 +21,7 @@ from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel, varying_in
 from pyflat.ir.affine import affine, places
 from pyflat.ir.loops import Counted, all_ops, has_loop, recognise_counted
-from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, child_lists, walk
+from pyflat.ir.nodes import Block, Exit, If, Item, Loop, Op, Param, Region, Value, innermost, walk
 from pyflat.ir.ops import VECTOR
 from pyflat.ir.types import FLOAT
 from pyflat.targets.numba.costs import is_called
@@ -61,10 +61,8 @@ class LoopTest:
 
 def plan_lanes(kernel: Kernel, strided: Mapping[str, bool]) -> dict[Loop, LanePlan]:
     """The loops of lanes. `strided`: arrays whose rows have gaps."""
-    fn = kernel.function
-    finder = _Finder(strided, kernel.surroundings())
-    finder.search(fn.body)
-    return finder.found
+    around = kernel.surroundings()
+    return innermost(kernel.function.body, lambda loop, _: _planned(loop, strided, around))
 
 
 def entry_of(loop: Loop) -> LoopTest | None:
@@ -79,50 +77,27 @@ def entry_of(loop: Loop) -> LoopTest | None:
     return None
 
 
-class _Finder:
-    """Looks for loops of lanes from the inside out: a loop around one is no such loop."""
-
-    def __init__(self, strided: Mapping[str, bool], around: Surroundings):
-        self.strided, self.around = strided, around
-        self.found: dict[Loop, LanePlan] = {}
-
-    def search(self, items: list[Item]) -> bool:
-        """Whether the list holds a loop of lanes."""
-        some = False
-        for item in items:
-            if isinstance(item, Block):
-                continue
-            inner = sum(map(self.search, child_lists(item))) > 0
-            plan = self._plan(item) if isinstance(item, Loop) and not inner else None
-            if plan is not None:
-                self.found[plan.loop] = plan
-            some |= inner or plan is not None
-        return some
-
-    def _plan(self, loop: Loop) -> LanePlan | None:
-        counted = recognise_counted(loop)
-        if counted is None or counted.step != 1 or not carries_memory_only(loop, counted):
+def _planned(loop: Loop, strided: Mapping[str, bool], around: Surroundings) -> LanePlan | None:
+    counted = recognise_counted(loop)
+    if counted is None or counted.step != 1 or not carries_memory_only(loop, counted):
+        return None
+    ops = list(all_ops(loop.body))
+    if not has_loop(loop.body) and not any(map(is_function, ops)):
+        return None
+    if len(ops) > MOST_OPERATIONS or not all(map(is_possible, ops)):
+        return None
+    varying = varying_in(loop, {counted.iv})
+    if not _are_left_together(loop.body[2:], varying):
+        return None
+    for op in ops:
+        if op.opcode in ("load", "store") and not (
+                is_consecutive(op, counted.iv, varying, gaps=strided.get(op.attr("array"), False))
+                if any(index in varying for index in places(op)) else op.opcode == "load"):
             return None
-        ops = list(all_ops(loop.body))
-        if not has_loop(loop.body) and not any(map(is_function, ops)):
-            return None
-        if len(ops) > MOST_OPERATIONS or not all(map(is_possible, ops)):
-            return None
-        varying = varying_in(loop, {counted.iv})
-        if not _are_left_together(loop.body[2:], varying):
-            return None
-        accesses = [op for op in ops if op.opcode in ("load", "store")]
-        if not all(self._is_consecutive(op, counted.iv, varying) for op in accesses):
-            return None
-        if not is_alone_parallel(loop, counted, self.around):
-            return None
-        indices = frozenset(op for op in ops if op.opcode == "index")
-        return LanePlan(loop, counted, frozenset(varying), indices)
-
-    def _is_consecutive(self, op: Op, iv: Param, varying: set[Value]) -> bool:
-        if not any(index in varying for index in places(op)):
-            return op.opcode == "load"
-        return is_consecutive(op, iv, varying, gaps=self.strided.get(op.attr("array"), False))
+    if not is_alone_parallel(loop, counted, around):
+        return None
+    indices = frozenset(op for op in ops if op.opcode == "index")
+    return LanePlan(loop, counted, frozenset(varying), indices)
 
 
 def is_possible(op: Op) -> bool:

@@ -23,9 +23,9 @@ from pyflat.analysis.kernels import Kernel
 from pyflat.analysis.parallel_loops import carries_memory_only, is_alone_parallel
 from pyflat.functions import ways
 from pyflat.ir.affine import affine, places
-from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, raises, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, has_loop, recognise_counted
 from pyflat.ir.memory import may_warn
-from pyflat.ir.nodes import Block, Item, Loop, Op, Param, Value, child_lists
+from pyflat.ir.nodes import Loop, Op, Param, Value, innermost, raises
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba import engine
@@ -67,26 +67,11 @@ class OutlinedLoop:
 
 def plan_outlined(kernel: Kernel, warns: bool) -> dict[Loop, OutlinedLoop]:
     """The loops whose bodies run as flat functions. `warns`: flags that operations raise are looked at."""
-    found: dict[Loop, OutlinedLoop] = {}
-
     @cache
     def lost() -> Set[Value]:
         return set[Value]().union(*removable(kernel.function, kernel.indices.here, flat=True)) if warns else set()
 
-    def search(items: list[Item]) -> bool:
-        some = False
-        for item in items:
-            if isinstance(item, Block):
-                continue
-            inner = sum(map(search, child_lists(item))) > 0
-            plan = None if inner or not isinstance(item, Loop) else _planned(kernel, item, len(found), warns, lost)
-            if plan is not None:
-                found[plan.loop] = plan
-            some |= inner or plan is not None
-        return some
-
-    search(kernel.function.body)
-    return found
+    return innermost(kernel.function.body, lambda loop, number: _planned(kernel, loop, number, warns, lost))
 
 
 def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool, lost: Callable[[], Set[Value]]

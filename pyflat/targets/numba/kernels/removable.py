@@ -31,6 +31,7 @@ from pyflat.ir.nodes import (
     Region,
     Value,
     Yield,
+    exits_to,
     walk,
 )
 from pyflat.ir.ops import COMPARISONS, ORDERS
@@ -225,10 +226,8 @@ def _tells(loop: Loop, wanted: Set[Value]) -> bool:
     following = last.end.values if isinstance(last, Block) and isinstance(last.end, Yield) else ()
     changing = {param for param, value in zip(loop.params, following, strict=False)
                 if isinstance(value, Op) and not _sources(value).isdisjoint(loop.params)}
-    exits = [item.end for item in walk(loop.body) if isinstance(item, Block) and isinstance(item.end, Exit)
-             and item.end.label is loop.label]
-    return any(result in wanted and value in changing
-               for end in exits for result, value in zip(loop.results, end.values, strict=True))
+    return any(result in wanted and value in changing for end in exits_to(loop.label, loop.body)
+               for result, value in zip(loop.results, end.values, strict=True))
 
 
 def _flow(taken: Sequence[Value], items: list[Item], wanted: Demanded) -> Demanded:
