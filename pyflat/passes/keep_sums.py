@@ -74,7 +74,7 @@ def _sum(loop: Loop, made: Collection[str], sure: Collection[Op]) -> tuple[Op, O
         forms = [affine(place) for place in places(store)]
         if (store.args[0] is load.args[0] and store.args[0] in loop.params and store.args[-1].kind is load.kind
                 and is_left(store.args[-1], load.attr("dtype")) and forms == [affine(place) for place in places(load)]
-                and all(form is not None and not inside & form.terms.keys() for form in forms)
+                and None not in forms
                 and all(place not in inside or place in sure for place in [*places(store), *places(load)])
                 and all(_outside(place) not in inside for place in places(store))
                 and end_of(loop.body).values[loop.params.index(store.args[0])] is store):
