@@ -42,7 +42,7 @@ class SureIndices:
 def sure_indices(fn: Function, lengths: Iterable[Value], small: Collection[Value],
                  asked: Mapping[Op, Sequence[Affine]] = MappingProxyType({})) -> SureIndices:
     """Indices that are surely inside, with these lengths, and ints that stay `small` (`small_ints`). `asked`: sums that
-    may not be negative where operations stand."""
+    may not be negative where operations stand, in any iteration of the loops around."""
     search = _Search(fn, set(lengths), small, asked)
     while search.doubted is None or search.doubted:
         search.doubted = set()
@@ -59,6 +59,8 @@ class _Search:
         self.tests: list[Affine] = []
         self.counts: list[Affine] = []
         """What is not negative where the walk is: behind tests, and in loops that count."""
+        self.outside: int | None = None
+        """So many of the tests are before the outermost loop around; None: there is no loop."""
         nodes = [item for item in walk(fn.body) if not isinstance(item, Block)]
         self.carried = {value for node in nodes for value in [*node.results, *(
             node.params if isinstance(node, Loop) else ())] if value.kind is INT}
@@ -85,7 +87,7 @@ class _Search:
                     for op in item.ops:
                         if op.opcode == "index":
                             self._index(op)
-                        if op in self.asked and all(map(self._holds, self.asked[op])):
+                        if op in self.asked and all(map(self._holds_in_all, self.asked[op])):
                             self.found.proved.add(op)
                     if item.end is not None:
                         self._pass(item.end.values, self.takes.get(item.end.label, []) if isinstance(item.end, Exit)
@@ -110,6 +112,11 @@ class _Search:
 
     def _loop(self, loop: Loop) -> None:
         self._pass(loop.inits, loop.params)
+        outside, self.outside = self.outside, len(self.tests) if self.outside is None else self.outside
+        self._iterations(loop)
+        self.outside = outside
+
+    def _iterations(self, loop: Loop) -> None:
         counted, known = recognise_counted(loop), len(self.counts)
         if counted is None:
             self.items(loop.body, loop.params)
@@ -189,6 +196,11 @@ class _Search:
         """Whether a sum is not negative here, or in all iterations."""
         self.tries = MOST_TRIES
         return self._proved(form, self.counts if in_all else [*self.counts, *self.tests], MOST_STEPS)
+
+    def _holds_in_all(self, form: Affine) -> bool:
+        """Whether a sum is not negative here, whatever tests say in the loops around."""
+        self.tries = MOST_TRIES
+        return self._proved(form, [*self.counts, *self.tests[:self.outside]], MOST_STEPS)
 
     def _proved(self, form: Affine, facts: list[Affine], steps: int) -> bool:
         """Whether a sum is not negative. A part that may be is left over from one of the facts, and a choice is one or

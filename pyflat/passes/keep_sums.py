@@ -13,13 +13,13 @@ has added is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pyflat.analysis.parallel_loops import iterates
 from pyflat.analysis.producers import is_left
 from pyflat.analysis.small_ints import small_ints
 from pyflat.analysis.sure_indices import sure_indices
-from pyflat.ir.affine import affine, places
+from pyflat.ir.affine import Affine, affine, places
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.loops import all_ops, definitions, end_of, replace_uses
 from pyflat.ir.memory import arrays_read
@@ -29,36 +29,56 @@ from pyflat.passes.record import Pass
 
 def keep_sums(fn: Function, *, lengths: Sequence[int] = (), tangled: Collection[str] = ()) -> Function:
     """`fn` itself where there is none. `lengths`: which parameters are lengths of axes."""
-    made = {op.attr("array") for op in all_ops(fn.body) if op.opcode == "alloc"}.difference(tangled)
+    made = {op.attr("array"): op for op in all_ops(fn.body) if op.opcode == "alloc" and op.attr("array") not in tangled}
     if not made:
         return fn
     copy = copy_function(fn)
-    given = [copy.params[at] for at in lengths]
-    sure = sure_indices(copy, given, small_ints(copy, given)).here
-    return copy if _in_list(copy.body, made, sure) else fn
+    made = {op.attr("array"): op for op in all_ops(copy.body) if op.opcode == "alloc" and op.attr("array") in made}
+    given, found = [copy.params[at] for at in lengths], False
+    while sums := _proved(copy, given, made):
+        _keep_in(copy.body, sums)
+        found = True
+    return copy if found else fn
 
 
 PASS = Pass(keep_sums)
+Sum = tuple[Op, Op]
+"""The load and the store of an element in each iteration."""
 
 
-def _in_list(items: list[Item], made: Collection[str], sure: Collection[Op]) -> bool:
-    found = False
+def _proved(fn: Function, lengths: Sequence[Value], made: Mapping[str, Op]) -> dict[Loop, Sum]:
+    """Loops with a sum, whose element is one where they do not run, too."""
+    sums = {item: found for item in walk(fn.body) if isinstance(item, Loop) and (found := _sum(item, made)) is not None}
+    small, asked = small_ints(fn, lengths), dict[Op, list[Affine]]()
+    for loop, (_, store) in sums.items():
+        for place, extent in zip(places(store), made[store.attr("array")].args, strict=False):
+            at, size = affine(_outside(place), small), affine(extent, small)
+            if at is not None and size is not None:
+                asked.setdefault(_test_of(loop), []).extend((at, size.minus(at).shifted(-1)))
+    proved = sure_indices(fn, lengths, small, asked).proved if asked else set()
+    return {loop: found for loop, found in sums.items() if _test_of(loop) in proved}
+
+
+def _test_of(loop: Loop) -> Op:
+    head = loop.body[0]
+    assert isinstance(head, Block)
+    return head.ops[0]
+
+
+def _keep_in(items: list[Item], sums: Mapping[Loop, Sum]) -> None:
     for at, item in enumerate(items):
         if isinstance(item, Block):
             continue
         for inner in child_lists(item):
-            found |= _in_list(inner, made, sure)
-        if isinstance(item, Loop):
-            before, after = items[at - 1], items[at + 1]
-            assert isinstance(before, Block) and isinstance(after, Block)
-            while (pair := _sum(item, made, sure)) is not None:
-                _keep(item, *pair, before, items[at + 1:])
-                found = True
-    return found
+            _keep_in(inner, sums)
+        if isinstance(item, Loop) and item in sums:
+            before = items[at - 1]
+            assert isinstance(before, Block)
+            _keep(item, *sums[item], before, items[at + 1:])
 
 
-def _sum(loop: Loop, made: Collection[str], sure: Collection[Op]) -> tuple[Op, Op] | None:
-    """The load and the store of an element in each iteration, which are all that the loop does with an array."""
+def _sum(loop: Loop, made: Collection[str]) -> Sum | None:
+    """The sum that is all that the loop does with an array."""
     if not iterates(loop) or not _is_left_at_its_test(loop):
         return None
     top = [op for item in loop.body[2:] if isinstance(item, Block) for op in item.ops]
@@ -74,9 +94,7 @@ def _sum(loop: Loop, made: Collection[str], sure: Collection[Op]) -> tuple[Op, O
         forms = [affine(place) for place in places(store)]
         if (store.args[0] is load.args[0] and store.args[0] in loop.params and store.args[-1].kind is load.kind
                 and is_left(store.args[-1], load.attr("dtype")) and forms == [affine(place) for place in places(load)]
-                and None not in forms
-                and all(place not in inside or place in sure for place in [*places(store), *places(load)])
-                and all(_outside(place) not in inside for place in places(store))
+                and None not in forms and all(_outside(place) not in inside for place in places(store))
                 and end_of(loop.body).values[loop.params.index(store.args[0])] is store):
             return load, store
     return None

@@ -295,6 +295,18 @@ def given_back(a, out):
     return t
 
 
+def behind_a_test(a, out):
+    """What an arm reads may be read before the test."""
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+    for i in range(len(a)):
+        if i + 1 < len(a):
+            out[i] = t[i + 1]
+        else:
+            out[i] = t[i]
+
+
 def diagonal(a, out):
     t = np.zeros((len(a), len(a)))
     for i in range(len(a)):
@@ -522,7 +534,7 @@ GONE = [(stencils, LINES), (planes, (G, np.zeros((5, 7)))), (transposed, (G, np.
         (gaps, LINES), (corners, (G, np.zeros((5, 7)))), (middle, (G, np.zeros((5, 7)))), (pair, LINES), (without_the_last, LINES), (in_arms, LINES),
         (two_stores, LINES), (windows, LINES), (zeros, LINES), (moved_twice, LINES), (tenths, LINES)]
 STAY = [(in_place, "changed"), (beyond, "index-mismatch"), (from_the_end, "index-mismatch"), (given_back, "returned"),
-        (diagonal, "shared-counter"), (skewed, "several-counters"), (scattered, "escaping-index"),
+        (behind_a_test, "index-mismatch"), (diagonal, "shared-counter"), (skewed, "several-counters"), (scattered, "escaping-index"),
         (running, "untraced-loop"), (sometimes_read, "unread"), (logarithms, "raises"), (often, "visits"),
         (in_steps, "changed"), (every_second_written, "untraced-loop"), (beyond_the_end, "index-mismatch"),
         (before_the_start, "index-mismatch"), (other_row, "index-mismatch"), (falling, "raises"),

@@ -92,6 +92,15 @@ def left(m, out):
         out[i] = s[i]
 
 
+def at_the_end(m, out):
+    """Of no rows there is no last one."""
+    s = np.zeros(len(m))
+    for i in range(len(m)):
+        s[len(m) - 1] += m[i, 0]
+    for i in range(len(m)):
+        out[i] = s[i]
+
+
 M = (np.arange(35.0) % 11 / 10).reshape(5, 7)
 
 
@@ -105,11 +114,11 @@ def stored_in_innermost(twin):
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize(("function", "stays"), [
     *((each, False) for each in (row_sums, from_one, rectified, single)),
-    *((each, True) for each in (sometimes, beside, moving, left))], ids=lambda each: getattr(each, "__name__", ""))
+    *((each, True) for each in (sometimes, beside, moving, left, at_the_end))], ids=lambda each: getattr(each, "__name__", ""))
 def test_a_sum_is_a_number(target, function, stays):
     twin = pyflat.twin(function, target=target)
     for rows, columns in ((5, 7), (5, 1), (5, 0), (1, 7), (0, 7)):
-        if function is moving and not columns:
+        if function in (moving, at_the_end) and not columns:
             continue
         m = np.ascontiguousarray(M[:rows, :columns])
         expected, got = np.ones(rows), np.ones(rows)
