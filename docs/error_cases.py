@@ -123,17 +123,17 @@ f.flat(xs)
 @pyflat.flatten
 def f(n):
     total = 0
-    for k in range(0, 10, n + 1):  # a step of its own in each element
-        total += k
+    for k in {n, n + 1}:  # the order of a set is that of its hash table
+        total = total * 10 + k
     return total
 
 f.flat(ns)
 ''', '''
 @pyflat.flatten
 def f(n):
-    total, k = 0, 0
-    while k < 10:
-        total, k = total + k, k + n + 1
+    total = 0
+    for k in (n, n + 1):
+        total = total * 10 + k
     return total
 
 f.flat(ns)

@@ -21,6 +21,7 @@ from pyflat.ir.nodes import Function
 from pyflat.ir.shape import Leaf, Record
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.passes import pipelines
+from pyflat.targets import target as targets
 from pyflat.targets.text import render
 from pyflat.targets.text.alone import standing_alone
 from pyflat.targets.text.spelling import Target
@@ -33,7 +34,7 @@ def python_text(fn: Function, target: Target = "numpy") -> str:
     shown = copy_function(fn if fn.total else pipelines.run(fn, pipelines.written()))
     for value in definitions(shown.body):
         value.name = _identifier(value.name) if value.name else ""
-    shown = pipelines.run(shown, pipelines.VALUES if target == "neutral" else pipelines.ENDING)
+    shown = pipelines.run(shown, pipelines.VALUES if target == targets.NEUTRAL else pipelines.ENDING)
     return standing_alone(render(specialised(fn), shown, target=target, name=_identifier(fn.name)), {})
 
 

@@ -183,7 +183,7 @@ def test_columns_of_options_are_refused() -> None:
 
 def test_lane_by_lane_runs_say_that_they_cannot(monkeypatch) -> None:
     monkeypatch.setenv("PYFLAT_DISABLE", "1")
-    monkeypatch.setattr("pyflat.runtime.disabled._warned", set())
+    monkeypatch.setattr("pyflat.runtime.outputs._warned", set())
     out, many = objects()
     with pytest.warns(pyflat.PerformanceWarning), pytest.raises(LaneError, match="PYFLAT_DISABLE=1 does not show"):
         pyflat.twin(shade)(X, out, many)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,10 @@ def parsed(text: str):
 
 
 def test_it_is_printed_as_it_was_read():
-    assert format_function(parsed(SQUARES)) == SQUARES
+    text = format_function(parsed(SQUARES))
+    assert re.sub("    ;.*", "", text) == SQUARES
+    assert re.findall("; (.*)", text) == ["a[%k]", "b[%k]"]
+    assert format_function(parsed(text)) == text
 
 
 def test_a_store_writes_the_array_of_the_caller():

@@ -306,8 +306,9 @@ def test_explain_names_arrays_loops_and_reasons(target):
     assert "one after the other: iterations may meet in `out`" in page and "float64[:, :]" in page
     assert found.as_dict()["arrays"][0]["name"] == "a"
     assert local.kept == (
-        "stored; 213 target: the target keeps whole arrays" if target == "numpy" else
-        "stored; 202 unwritten: an element that is not written may be read")
+        "stored; 13 index-mismatch: elements are read that the loop may not have written; "
+        + ("213 target: the target keeps whole arrays" if target == "numpy" else
+           "202 unwritten: an element that is not written may be read") + "; an element is read 1 time; complex")
     assert ("together with the loop beside it" in found.loops[0].why) == (target == "numba")
 
 

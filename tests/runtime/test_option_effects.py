@@ -301,7 +301,7 @@ def is_passed_on(option, form, target, patch):
     function, given, argument = basic(form, target)
     found = []
     before = pipelines.kernel
-    patch.setattr(pipelines, "kernel", lambda made, tangled, to, *rest: found.append(to) or before(made, tangled, to, *rest))
+    patch.setattr(pipelines, "kernel", lambda made, tangled, to, **more: found.append(to) or before(made, tangled, to, **more))
     new(function, **given)(argument)
     new(function, **given, **{option: SAMPLES[option]})(argument)
     return [getattr(to, option) for to in found] == [getattr(DEFAULTS, option), SAMPLES[option]]

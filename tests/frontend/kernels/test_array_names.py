@@ -97,4 +97,4 @@ def test_arrays_have_the_names_of_variables(kernel, target):
 def test_the_numpy_text_has_the_name_of_a_variable_of_a_helper():
     twin = pyflat.twin(named_by_helper, arrays="a")
     twin(A)
-    assert "tmp_2 = np.zeros(" in str(twin.show())
+    assert "tmp_2 = np.empty(" in str(twin.show())
