@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from pyflat.analysis.sure_indices import sure_indices
 from pyflat.analysis.temporaries import Complexity
 from pyflat.ir.affine import ZERO, Affine, affine, places, symbol
 from pyflat.ir.faults import can_fault
-from pyflat.ir.loops import Counted, all_ops, definitions, recognise_counted
+from pyflat.ir.loops import Counted, all_ops, definitions, last_end, recognise_counted, uses
 from pyflat.ir.memory import arrays_read, may_warn
 from pyflat.ir.nodes import (
     FAULT,
@@ -39,6 +40,8 @@ from pyflat.ir.nodes import (
     Value,
     Yield,
     child_lists,
+    exits_to,
+    raises,
     walk,
 )
 from pyflat.ir.types import BOOL, INT, MEMORY
@@ -82,6 +85,13 @@ class Producer:
     @property
     def loop(self) -> Loop:
         return self.loops[0][0]
+
+    @property
+    def is_rectangular(self) -> bool:
+        """Whether no bound depends on a counter, or is computed in the nest."""
+        inside = {*definitions([self.loop])}
+        bounds = [affine(bound) for _, counted in self.loops for bound in (counted.lower, counted.upper)]
+        return all(bound is not None and not inside & bound.terms.keys() for bound in bounds)
 
     @property
     def counters(self) -> list[Value]:
@@ -152,8 +162,7 @@ class Producers:
     def is_returned(self, made: Op) -> bool:
         """Whether what it holds goes on to a result of the function, through stores and what loops carry."""
         seen, waiting = set[Value](), [made]
-        ends = {id(end) for end in self._function_ends()}
-        carried = self._carried
+        ends, carried = self._ends, self._carried
         while waiting:
             value = waiting.pop()
             if value in seen:
@@ -167,14 +176,12 @@ class Producers:
                     waiting.append(user)
         return False
 
-    def _function_ends(self) -> Iterator[object]:
-        last = self.fn.body[-1]
-        yield last.end if isinstance(last, Block) else None
-        for item in walk(self.fn.body):
-            if isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is self.fn.label:
-                yield item.end
+    @cached_property
+    def _ends(self) -> set[int]:
+        """The ways out of the function."""
+        return set(map(id, [last_end(self.fn.body), *exits_to(self.fn.label, self.fn.body)]))
 
-    @property
+    @cached_property
     def _carried(self) -> dict[Value, list[Value]]:
         """Memories -> parameters and results of nodes that they become."""
         found: defaultdict[Value, list[Value]] = defaultdict(list)
@@ -317,9 +324,8 @@ class Producers:
             if value in nodes:
                 node = nodes[value]
                 found.slice.add(node)
-                wanted = [arg for item in walk([node]) for arg in _operands(item)]
                 made = {*definitions([node])}
-                waiting += [arg for arg in wanted if arg not in made]
+                waiting += [arg for arg in uses([node]) if arg not in made]
             elif isinstance(value, Op) and value in own:
                 found.slice.add(value)
                 waiting += value.args
@@ -344,8 +350,7 @@ class Producers:
                     found.unsure.append(op)
             elif op not in self.small and can_fault(op):
                 return "raises"
-        if any(isinstance(item, Block) and isinstance(item.end, Exit) and item.end.label is FAULT
-               for item in walk([found.loop])):
+        if raises([found.loop]):
             return "raises"
         found.warns = any(may_warn(op.opcode, op.kind) for op in ops)
         loads = sum(op.opcode == "load" for op in ops)
@@ -358,9 +363,8 @@ class Producers:
 
     def _is_constant(self, memory: Value, found: Producer) -> bool:
         """Nothing is ever stored to this memory after here: all that uses it reads it, or gives it back."""
-        ends = {id(end) for end in self._function_ends()}
         return memory not in {*definitions([found.loop])} and all(
-            id(user) in ends or isinstance(user, Op) and user.opcode == "load" for user in self.users[memory])
+            id(user) in self._ends or isinstance(user, Op) and user.opcode == "load" for user in self.users[memory])
 
     def _ends_are_known(self, place: Op, found: Producer) -> bool:
         """An index that is not negative, whose largest one can be computed before the nest."""
@@ -370,8 +374,7 @@ class Producers:
         if any(each in inside and each not in found.counters or each in inside and times < 0
                for each, times in form.terms.items()):
             return False
-        bounds = [affine(bound, self.small) for _, counted in found.loops for bound in (counted.lower, counted.upper)]
-        return all(bound is not None and not inside & bound.terms.keys() for bound in bounds)
+        return found.is_rectangular
 
     # --- what reads them
     def _reads(self, found: Producer, loads: Sequence[Op]) -> str:
@@ -401,7 +404,6 @@ class Producers:
         proved = sure_indices(self.fn, self.lengths, self.small, asked).proved
         return "" if all(load in proved for load in loads) else "index-mismatch"
 
-
     def _is_outside_where_unwritten(self, counter: Value, upper: Affine, found: Producer, read: Read) -> bool:
         """Whether an element behind the last one that is written is no element of the array, the index of the read is
         not sure to be one, and what it reads is known before the nest."""
@@ -410,7 +412,7 @@ class Producers:
         if not isinstance(place, Op) or place.opcode != "index" or place in self.indices.here:
             return False
         box, size = covered(read, found), affine(place.args[1], self.small)
-        if box is None or size is None or size != found.place[axis].substituted({counter: upper}):
+        if box is None or not found.is_rectangular or size != found.place[axis].substituted({counter: upper}):
             return False
         later = {*definitions(found.items[found.at:])}
         return all(later.isdisjoint(bound.terms) for both in box.values() for bound in both)
@@ -459,19 +461,6 @@ def _is_whole(loops: Sequence[tuple[Loop, Counted]]) -> bool:
         (item.label, item.again) if isinstance(item, Loop) else (item.label,) if isinstance(item, Region) else ())}
     return sum(label in labels for label in exits) == len(loops) and all(
         label in inner or label is FAULT for label in exits)
-
-
-def _operands(item: Item) -> Iterator[Value]:
-    match item:
-        case Block():
-            for op in item.ops:
-                yield from op.args
-            if item.end is not None:
-                yield from item.end.values
-        case If():
-            yield item.cond
-        case Loop():
-            yield from item.inits
 
 
 def _list_of(way: list[Step]) -> list[object]:

@@ -66,6 +66,8 @@ class Virtualize:
 
 
 NO_SETTING = Virtualize()
+REPEATED = 10**6
+"""Reads of an element in each iteration of a loop that its place does not depend on."""
 
 
 @dataclass(frozen=True, slots=True)

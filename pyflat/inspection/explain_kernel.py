@@ -17,7 +17,7 @@ import numpy as np
 from pyflat.analysis.dependence import Surroundings
 from pyflat.analysis.made_arrays import names_of_lengths, shown_length
 from pyflat.analysis.parallel_loops import is_around_ragged, meeting_arrays, nest_of
-from pyflat.analysis.temporaries import ArrayMode, Decision, reason_text
+from pyflat.analysis.temporaries import REPEATED, ArrayMode, Decision, reason_text
 from pyflat.inspection.source_map import SourceLine, SourceLoop, SourceMap, source_line
 from pyflat.ir.loops import all_ops, has_loop, recognise_counted, uses
 from pyflat.ir.memory import ArrayArgument, arrays_read, extents_made
@@ -164,7 +164,8 @@ def _kept(mode: ArrayMode, decision: Decision | None, dtype: str, sizes: Sequenc
     yield f"buffer of {mode.rows} {'row' if mode.rows == 1 else 'rows'}" if mode.mode == "buffer" else mode.mode
     yield from map(reason_text, mode.reasons)
     if decision is not None:
-        yield f"an element is read {decision.reads} {'time' if decision.reads == 1 else 'times'}"
+        yield "an element is read again and again in a loop" if decision.reads >= REPEATED else \
+            f"an element is read {decision.reads} {'time' if decision.reads == 1 else 'times'}"
         yield decision.complexity
     if mode.mode == "virtual":
         yield f"saves {_bytes(dtype, sizes)} bytes"

@@ -35,11 +35,12 @@ MOST_STORES = 64
 """That a load looks at."""
 
 
-def forward_stores(fn: Function, *, tangled: Collection[str] = ()) -> Function:
-    """`fn` itself when there are none. In an array that is `tangled` an element may have several places."""
+def forward_stores(fn: Function, *, tangled: Collection[str] = (), kept: Collection[str] = ()) -> Function:
+    """`fn` itself when there are none. In an array that is `tangled` an element may have several places; from those
+    that are `kept` all is loaded."""
     if not any(op.opcode in ("load", "store") and _is_store(op.args[0]) for op in all_ops(fn.body)):
         return fn
-    body, forwarded = _forwarded(fn.body, tangled)
+    body, forwarded = _forwarded(fn.body, tangled, kept)
     dead = _overwritten(body)
     if dead:
         body = _without(body, dead)
@@ -51,7 +52,7 @@ def forward_stores(fn: Function, *, tangled: Collection[str] = ()) -> Function:
 PASS = Pass(forward_stores)
 
 
-def _forwarded(items: list[Item], tangled: Collection[str]) -> tuple[list[Item], bool]:
+def _forwarded(items: list[Item], tangled: Collection[str], kept: Collection[str]) -> tuple[list[Item], bool]:
     mapped: dict[Value, Value] = {}
     found = False
 
@@ -61,7 +62,8 @@ def _forwarded(items: list[Item], tangled: Collection[str]) -> tuple[list[Item],
     def change(op: Op) -> Op | None:
         nonlocal found
         new = with_args(op, list(map(read, op.args)))
-        number = _stored(new, tangled) if op.opcode == "load" else None
+        loads = op.opcode == "load" and op.attr("array") not in kept
+        number = _stored(new, tangled) if loads else None
         if number is not None:
             found = True
             if op.kind is not FLOAT or is_of_numpy(number):

@@ -25,7 +25,7 @@ from pyflat.ir.affine import affine, places
 from pyflat.ir.edit.copying import copy_function
 from pyflat.ir.faults import can_fault
 from pyflat.ir.loops import Counted, all_ops, definitions, end_of, recognise_counted, replace_uses, uses
-from pyflat.ir.nodes import FAULT, Block, Exit, Function, If, Item, Loop, Op, Value, Yield, walk
+from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Op, Value, Yield, raises, walk
 from pyflat.passes.record import Pass
 
 
@@ -113,8 +113,7 @@ class _Fuser:
         return self.memories.get(name, name)
 
     def _may_raise(self, loop: Loop) -> bool:
-        ends = [item.end for item in walk(loop.body) if isinstance(item, Block)]
-        return any(isinstance(end, Exit) and end.label is FAULT for end in ends) or any(
+        return raises(loop.body) or any(
             op.opcode in ("alloc", "routine", "call", "ufunc") or op.opcode == "index" and op not in self.sure
             or op.opcode != "index" and op not in self.small and can_fault(op) for op in all_ops(loop.body))
 

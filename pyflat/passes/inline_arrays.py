@@ -7,7 +7,7 @@
         out[i] = t[i - 1] * t[i + 1]             out[i] = (a[i - 2] + a[i]) * (a[i] + a[i + 2])
 
 What makes an element is copied with other counters (`analysis.producers` says which, and where that cannot be), and
-what is there already is taken: sums of ints, elements, whatever is computed alike. Elements that no reader comes to are
+what repeats there is shared when it is folded, elements and sums of ints, too. Elements that no reader comes to are
 still computed where they may warn. An index of the nest that may be too large is tested once before it, and the
 original runs where one is. Whether it is worth it is decided by how often an element is read and what it costs. What
 arrays are filled with goes where it is overwritten.
@@ -21,11 +21,11 @@ from functools import reduce
 from itertools import pairwise
 
 from pyflat.analysis.producers import Producer, Producers, Read, covered, is_left, is_of_numpy
-from pyflat.analysis.temporaries import NO_SETTING, Decision, Virtualize
+from pyflat.analysis.temporaries import NO_SETTING, REPEATED, Decision, Virtualize
 from pyflat.ir.affine import Affine, affine, places
 from pyflat.ir.build import const, undefined
 from pyflat.ir.edit.copying import Copier, copy_function
-from pyflat.ir.loops import all_ops, definitions, recognise_counted, replace_uses
+from pyflat.ir.loops import all_ops, recognise_counted, replace_uses
 from pyflat.ir.memory import may_warn
 from pyflat.ir.nodes import (
     FAULT,
@@ -45,17 +45,15 @@ from pyflat.ir.nodes import (
     child_lists,
     walk,
 )
-from pyflat.ir.opaque_calls import is_barrier
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY
-from pyflat.ir.uses import Key, Keys
 from pyflat.passes.record import Pass
 
 OUTSIDE = Fault("Undecided", "an index outside of its axis")
+MOST_OF_ONE = 8
+"""Additions that an operation may cost which is computed again: those of a square root."""
 RECOMPUTED = 40
-"""Operations that an element may cost in further places: in machine code they are cheaper than memory."""
-REPEATED = 10**6
-"""Reads of an element in each iteration of a loop that its place does not depend on."""
+"""Additions that an element may cost in further places: in machine code they are cheaper than memory."""
 
 
 def inline_arrays(fn: Function, *, lengths: Sequence[int] = (), tangled: Collection[str] = (),
@@ -124,7 +122,8 @@ class _Inliner:
             before = self.decided.get(made.attr("array"))
             if before is not None and before.mode == "virtual":
                 continue
-            found = self.facts.producer(made)
+            asked = self.asked.get(made.attr("array"), "virtual")
+            found = "asked" if asked != "virtual" else self.facts.producer(made)
             reason = found if isinstance(found, str) else self._unwanted(found)
             if not isinstance(found, str) and not reason:
                 groups[found.loop].append(found)
@@ -142,10 +141,8 @@ class _Inliner:
         return []
 
     def _unwanted(self, found: Producer) -> str:
-        """Why it is not worth it, or not what was asked for."""
+        """Why it is not worth it."""
         settings, asked, number = self.virtualize, self.asked.get(found.array), found.store.args[-1]
-        if asked in ("stored", "buffer"):
-            return "asked"
         if not all(number.kind is read.load.kind and is_left(number, read.load.attr("dtype")) for read in found.reads):
             return "escaping-value"
         if asked == "virtual" or found.complexity == "constant" and settings.inline_scalar_constexprs or (
@@ -179,19 +176,11 @@ def _visits(found: Producer) -> int:
 
 
 def _cost(found: Producer) -> int:
-    """Operations on numbers, by what they cost on a processor."""
+    """Operations on numbers, in additions; parts that several places share are counted in each. A function, which none
+    shares, is not computed again."""
     ops = [op for each in found.slice for op in ([each] if isinstance(each, Op) else all_ops([each]))]
-    return sum(_weight(op) for op in ops if op.kind is not INT)
-
-
-def _weight(op: Op) -> int:
-    if op.opcode in ("div", "divide", "sqrt", "mod", "floordiv"):
-        return 8
-    return 1 if op.opcode in _CHEAP else 40
-
-
-_CHEAP = frozenset({"add", "sub", "mul", "neg", "abs", "load", "select", "rounded", "to_float", "lt", "le", "gt", "ge",
-                    "eq", "ne", "and", "or", "not", "is_nan"})
+    costs = [int(OPERATIONS[op.opcode].cost) for op in ops if op.kind is not INT]
+    return sum(costs) if max(costs, default=0) <= MOST_OF_ONE else REPEATED
 
 
 def _obstacle(group: Sequence[Producer], *, whole: bool) -> str:
@@ -205,7 +194,7 @@ def _obstacle(group: Sequence[Producer], *, whole: bool) -> str:
     boxes = [_box(each) for each in group if each.warns]
     rest = whole and len(group[0].loops) > 1 and any(
         box is not None and not _is_all(box[0], group[0]) for box in boxes)
-    return "unread" if rest or None in boxes or not _is_rectangular(group[0]) else ""
+    return "unread" if rest or None in boxes or not group[0].is_rectangular else ""
 
 
 def _does_more(group: Sequence[Producer]) -> bool:
@@ -215,12 +204,6 @@ def _does_more(group: Sequence[Producer]) -> bool:
     stores = {each.store for each in group}
     return any(op not in parts and op not in stores and (op.opcode == "store" or may_warn(op.opcode, op.kind))
                for op in all_ops([group[0].loop]))
-
-
-def _is_rectangular(found: Producer) -> bool:
-    inside = {*definitions([found.loop])}
-    bounds = [affine(bound) for _, counted in found.loops for bound in (counted.lower, counted.upper)]
-    return all(bound is not None and not inside & bound.terms.keys() for bound in bounds)
 
 
 Range = tuple[Affine, Affine]
@@ -274,58 +257,25 @@ def _is_all(box: Sequence[Range], found: Producer) -> bool:
         for (low, high), (_, counted) in zip(box, found.loops, strict=True))
 
 
-class _Around:
-    """Where operations are appended: what is there already is taken."""
+class _Ops:
+    """Operations behind those of a block, and nodes between them; what repeats there folding shares."""
 
-    def __init__(self, facts: Producers, keys: Keys, around: _Around | None = None):
-        self.facts, self.keys = facts, keys
+    def __init__(self, ops: list[Op]):
         self.items: list[Item] = []
-        self.ops: list[Op] = []
-        self.known: dict[Key, Op] = dict(around.known) if around is not None else {}
-        self.sums: dict[object, Value] = dict(around.sums) if around is not None else {}
-
-    def note(self, op: Op) -> None:
-        """An operation that stands here anyway."""
-        self.ops.append(op)
-        if op.kind is INT and (op.opcode != "index" or op in self.facts.indices.from_start):
-            position = op.args[0] if op.opcode == "index" else op
-            form = affine(position, self.facts.small)
-            if form is not None:
-                self.keys.merge(op, self.sums.setdefault(_named(form), position))
-        if not is_barrier(op) and op.opcode not in ("store", "alloc", "routine"):
-            self.known.setdefault(self.keys.key(op), op)
-
-    def add(self, op: Op) -> Op:
-        """It, or what is there in its place."""
-        found = self.known.get(self.keys.key(op))
-        if found is not None:
-            return found
-        self.note(op)
-        return op
+        self.ops = ops
 
     def make(self, opcode: str, *args: Value) -> Op:
         kind = OPERATIONS[opcode].result_kind(tuple(arg.kind for arg in args))
         assert kind is not None
-        return self.add(Op(opcode, args, kind))
+        self.ops.append(Op(opcode, args, kind))
+        return self.ops[-1]
 
     def node(self, node: Node) -> None:
         self.items += [Block(self.ops), node]
         self.ops = []
 
     def sum(self, form: Affine) -> Value:
-        """The value of a sum."""
-        if not form.terms:
-            return const(form.offset)
-        if form.offset == 0 and list(form.terms.values()) == [1]:
-            return next(iter(form.terms))
-        found = self.sums.get(_named(form))
-        if found is None:
-            found = self.sums[_named(form)] = self._sum(form)
-        return found
-
-    def _sum(self, form: Affine) -> Value:
-        if form.offset:
-            return self.make("add", self.sum(Affine(form.terms, 0)), const(form.offset))
+        """The value of a sum, made in one order always."""
         total: Value | None = None
         for symbol, times in sorted(form.terms.items(), key=lambda term: term[1] < 0):
             part = symbol if abs(times) == 1 else self.make("mul", symbol, const(abs(times)))
@@ -333,24 +283,20 @@ class _Around:
                 total = part if times > 0 else self.make("sub", const(0), part)
             else:
                 total = self.make("add" if times > 0 else "sub", total, part)
-        assert total is not None
-        return total
+        if total is None or not form.offset:
+            return const(form.offset) if total is None else total
+        return self.make("add", total, const(form.offset))
 
     def extreme(self, first: Value, second: Value, *, larger: bool) -> Value:
         return self.make("select", self.make("lt", first, second), *((second, first) if larger else (first, second)))
 
 
-def _named(form: Affine) -> object:
-    return frozenset(form.terms.items()), form.offset
-
-
 class _Paste(Copier):
     """Copies what makes an element, at other counters."""
 
-    def __init__(self, found: Producer, read: Read, scope: _Around):
+    def __init__(self, found: Producer, read: Read, small: Collection[Value], scope: _Ops):
         super().__init__()
-        self.found, self.at, self.scope = found, read.at, scope
-        self.inner = False
+        self.found, self.at, self.small, self.scope = found, read.at, small, scope
 
     def read(self, value: Value) -> Value:
         return self.scope.sum(self.at[value]) if value in self.at else super().read(value)
@@ -363,26 +309,22 @@ class _Paste(Copier):
                         if op in self.found.slice:
                             self._place(op)
                 elif item in self.found.slice:
-                    self.inner = True
                     self.scope.node(self.node(item))
-                    self.inner = False
         return self.read(self.found.store.args[-1])
 
     def _place(self, op: Op) -> None:
         form = None
         if op.kind is INT and op.opcode in ("index", "add", "sub", "mul"):
-            form = affine(op.args[0] if op.opcode == "index" else op, self.scope.facts.small)
+            form = affine(op.args[0] if op.opcode == "index" else op, self.small)
         if form is not None:
             form = form.substituted({**self.at, **{
                 each: self._form(self.values[each]) for each in form.terms if each in self.values}})
             self.values[op] = self.scope.sum(form)
             return
-        copy = Op(op.opcode, self.read_all(op.args), op.kind, name=op.name, attrs=op.attrs, origin=op.origin)
-        copy.statement = op.statement
-        self.values[op] = self.scope.add(copy)
+        self.scope.ops.append(self.op(op))
 
     def _form(self, value: Value) -> Affine:
-        return affine(value, self.scope.facts.small) or Affine({value: 1}, 0)
+        return affine(value, self.small) or Affine({value: 1}, 0)
 
 
 class _Nest:
@@ -393,7 +335,6 @@ class _Nest:
         self.items, self.at, self.loop = group[0].items, group[0].at, group[0].loop
         self.reads = {read.load: (found, read) for found in group for read in found.reads}
         self.numbers: dict[Value, Value] = {}
-        self.keys = Keys()
 
     def inline(self) -> None:
         nest, rest = self.items[:self.at], self.items[self.at + 1:]
@@ -401,13 +342,12 @@ class _Nest:
         before = nest[-1]
         assert isinstance(before, Block)
         boxes = [box for each in self.group if each.warns and (box := _box(each)) is not None]
-        self._rewrite(rest, _Around(self.facts, self.keys))
+        self._rewrite(rest)
         replace_uses(rest, self.numbers)
         stores = {each.store for each in self.group}
         others = _does_more(self.group)
         self._strip(stores)
-        scope = _Around(self.facts, self.keys)
-        scope.ops = before.ops
+        scope = _Ops(before.ops)
         if others or boxes and not all(_is_all(box, self.group[0]) for box, _ in boxes):
             nest.append(self.loop)
             if not others:
@@ -425,8 +365,7 @@ class _Nest:
         """Leave before the nest where an index of it comes to the end of its axis."""
         before = nest[-1]
         assert isinstance(before, Block)
-        scope = _Around(self.facts, self.keys)
-        scope.ops = before.ops
+        scope = _Ops(before.ops)
         loops = self.group[0].loops
         bounds = [(counted.iv, _sum_of(counted.lower), _sum_of(counted.upper)) for _, counted in loops]
         last: dict[Value, Affine] = {iv: upper.shifted(-1) for iv, _, upper in bounds}
@@ -447,7 +386,7 @@ class _Nest:
             found = reduce(lambda one, other: scope.make("or", one, other), tests)
             nest += [If(found, [Block([], Exit(FAULT, [], OUTSIDE))], [Block([], Yield())]), Block()]
 
-    def _beyond(self, found: Producer, read: Read, scope: _Around) -> Iterator[Value]:
+    def _beyond(self, found: Producer, read: Read, scope: _Ops) -> Iterator[Value]:
         """Whether a read comes to an element that is none."""
         box = covered(read, found)
         assert box is not None
@@ -467,25 +406,29 @@ class _Nest:
         replace_uses([self.loop], gone)
 
     # --- readers
-    def _rewrite(self, items: list[Item], scope: _Around) -> None:
+    def _rewrite(self, items: list[Item]) -> None:
+        scope = _Ops([])
         for item in items:
             if isinstance(item, Block):
                 for op in item.ops:
-                    found = self.reads.get(op)
-                    if found is None:
-                        scope.note(op)
-                        continue
-                    number = _Paste(*found, scope).number()
-                    if op.kind is FLOAT and not is_of_numpy(number):
-                        number = scope.add(Op("select", (TRUE, number, number), FLOAT, name=op.name, origin=op.origin))
-                    self.numbers[op] = number
+                    if op in self.reads:
+                        self._paste(op, scope)
+                    else:
+                        scope.ops.append(op)
                 scope.items.append(Block(scope.ops, item.end))
                 scope.ops = []
                 continue
             for inner in child_lists(item):
-                self._rewrite(inner, _Around(self.facts, self.keys, scope))
+                self._rewrite(inner)
             scope.items.append(item)
         items[:] = scope.items
+
+    def _paste(self, load: Op, scope: _Ops) -> None:
+        number = _Paste(*self.reads[load], self.facts.small, scope).number()
+        if load.kind is FLOAT and not is_of_numpy(number):
+            number = Op("select", (TRUE, number, number), FLOAT, name=load.name, origin=load.origin)
+            scope.ops.append(number)
+        self.numbers[load] = number
 
     # --- elements that no reader comes to
     def _forget_memory(self, rest: list[Item]) -> None:
@@ -499,7 +442,7 @@ class _Nest:
             left = dict(zip(loop.results, leave.end.values, strict=True))
             replace_uses([self.loop, *rest], {**given, **{result: given[value] for result, value in left.items()}})
 
-    def _keep_the_rest(self, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Around, nest: list[Item]
+    def _keep_the_rest(self, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Ops, nest: list[Item]
                        ) -> None:
         """Let the innermost loop leave out what is read: it runs up to there, and a copy of it from there on."""
         loops = self.group[0].loops
@@ -515,8 +458,7 @@ class _Nest:
             items = loops[-2][0].body
             host = items[items.index(inner) - 1]
             assert isinstance(host, Block)
-            own = _Around(self.facts, self.keys)
-            own.ops = host.ops
+            own = _Ops(host.ops)
             for (first, last), (_, each) in zip(ranges[:-1], loops[:-1], strict=True):
                 here = own.make("and", own.make("le", first, each.iv), own.make("lt", each.iv, last))
                 inside = here if inside is TRUE else own.make("and", inside, here)
@@ -535,7 +477,7 @@ class _Nest:
             items[at:at] = [Block(), again]
         _end_at(inner, counted.iv, end)
 
-    def _range(self, number: int, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Around
+    def _range(self, number: int, boxes: Sequence[tuple[list[Range], Further | None]], scope: _Ops
                ) -> tuple[Value, Value]:
         """What all that the nest writes is read at, of one of its counters."""
         found: tuple[Value, Value] | None = None

@@ -133,6 +133,8 @@ def _keep(loop: Loop, load: Op, store: Op, before: Block, rest: Sequence[Item]) 
             item.ops = [inside if op is load else op for op in item.ops if op is not store]
     replace_uses(loop.body, {load: inside})
     left = [result for result, value in zip(loop.results, leave.end.values, strict=True) if value is memory]
+    if not left:  # nothing reads the array after the loop
+        return
     last = Op("store", (loop.inits[at], *map(_outside, places(store)), result), store.kind, attrs=store.attrs,
               origin=store.origin)
     replace_uses(rest, {left[0]: last})

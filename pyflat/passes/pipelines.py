@@ -91,11 +91,12 @@ def kernel(made: Kernel, tangled: Collection[str] = (), virtualize: Virtualize =
     lengths = tuple(params[length] for length in made.lengths())
     folding = fold_constants.PASS.bind(share=True, lengths=lengths)
     memories = {name: a.memory for name, a in made.arguments.items() if isinstance(a, ArrayArgument)}
-    fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled,
-                                  kept=[name for name, mode in virtualize.memory if mode != "virtual"])
+    kept = [name for name, mode in virtualize.memory if mode != "virtual"]
+    fusing = fuse_loops.PASS.bind(lengths=lengths, memories=memories, tangled=tangled, kept=kept)
     inlining = inline_arrays.PASS.bind(lengths=lengths, tangled=tangled, virtualize=virtualize, whole=whole,
                                        decided=made.decided)
-    forwarding, pruning = forward_stores.PASS.bind(tangled=tangled), prune_carried.PASS.bind(lengths=lengths)
+    forwarding = forward_stores.PASS.bind(tangled=tangled, kept=kept)
+    pruning = prune_carried.PASS.bind(lengths=lengths)
     settling = folding, forwarding, pruning
     keeping = keep_sums.PASS.bind(lengths=lengths, tangled=tangled)
     reordering = fusing.bind(reordered=made.reordered)

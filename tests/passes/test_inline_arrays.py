@@ -774,11 +774,25 @@ def one_after_the_other(a, out):
         out[i] = t[i] + 1.0
 
 
+def at_once(a, out):
+    t = np.empty(len(a))
+    for i in range(len(a)):
+        t[i] = a[i] * 2.0
+        out[i] = t[i] + 1.0
+
+
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-def test_an_array_that_shall_be_stored_is(target):
-    twin = pyflat.twin(one_after_the_other, target=target, memory={"t": "stored"})
-    assert outcome(twin, LINES) == outcome(one_after_the_other, LINES)
-    assert allocations(twin) == 1
+@pytest.mark.parametrize("function", [one_after_the_other, at_once], ids=named)
+def test_an_array_that_shall_be_stored_is(target, function):
+    twin = pyflat.twin(function, target=target, memory={"t": "stored"})
+    assert outcome(twin, LINES) == outcome(function, LINES)
+    assert (allocations(twin), version(twin).decided["t"].reason) == (1, "asked")
+
+
+def test_explain_does_not_count_the_reads_of_a_loop():
+    twin = pyflat.twin(copied, target="numba", inline_simple_computations=False)
+    twin(*map(np.copy, LINES))
+    assert "read again and again in a loop" in str(twin.explain())
 
 
 def by_row(a, b, out):

@@ -49,6 +49,15 @@ def single(m, out):
         out[i] = s[i]
 
 
+def not_read(m, out):
+    s = np.zeros(len(out))
+    if len(out) > 0:
+        for i in range(len(m)):
+            s[0] += m[i, 0]
+    for i in range(len(out)):
+        out[i] = m[i, 0]
+
+
 # --- that stay in memory
 
 
@@ -113,12 +122,12 @@ def stored_in_innermost(twin):
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize(("function", "stays"), [
-    *((each, False) for each in (row_sums, from_one, rectified, single)),
+    *((each, False) for each in (row_sums, from_one, rectified, single, not_read)),
     *((each, True) for each in (sometimes, beside, moving, left, at_the_end))], ids=lambda each: getattr(each, "__name__", ""))
 def test_a_sum_is_a_number(target, function, stays):
     twin = pyflat.twin(function, target=target)
     for rows, columns in ((5, 7), (5, 1), (5, 0), (1, 7), (0, 7)):
-        if function in (moving, at_the_end) and not columns:
+        if function in (moving, at_the_end, not_read) and not columns:
             continue
         m = np.ascontiguousarray(M[:rows, :columns])
         expected, got = np.ones(rows), np.ones(rows)

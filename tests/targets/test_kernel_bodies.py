@@ -300,6 +300,28 @@ def test_indices_in_branches(target, k, error):
     assert results[0] == results[1] and results[0][1] is error
 
 
+def columns(a, out):
+    for i in range(len(out)):
+        out[i, 0] = math.exp(a[i, 0])
+        if a[i, 0] > 0.0:
+            out[i, 1] = math.exp(a[i, 2])
+
+
+@pytest.mark.parametrize(("read", "written", "error"), [(3, 2, False), (2, 2, True), (3, 1, True), (1, 1, True)])
+@pytest.mark.parametrize("arm", [True, False])
+def test_columns_that_an_arm_may_come_to(target, read, written, error, arm):
+    a, results = np.full((5, read), -0.5), []
+    a[3, 0] = 0.5 if arm else -0.5
+    for function in (columns, pyflat.twin(columns, target=target)):
+        out, raised = np.ones((5, written)), False
+        try:
+            function(a, out)
+        except IndexError:
+            raised = True
+        results.append((out.tolist(), raised))
+    assert results[0] == results[1] and results[0][1] is (error and arm)
+
+
 def unread(a, out):
     for i in range(len(a)):
         a[i] + a[i]

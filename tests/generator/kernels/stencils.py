@@ -44,6 +44,9 @@ def stencils(scope: Scope) -> Lines:
         elif kind < 0.24:
             lines.append(f"{name} = {r.choice(whole)} * {number(scope, 1)} + {r.choice(whole)}")
             known[name] = (0, 0)
+        elif kind < 0.32:
+            lines += _sums(scope, source, name, sizes)
+            known[name] = (0, 0)
         else:
             made = r.choice(_MADE)
             bare |= {name} if "empty" in made else set()
@@ -54,7 +57,27 @@ def stencils(scope: Scope) -> Lines:
     outs = [a.name for a in given if a.dims == source.dims]
     for _ in range(r.choice((1, 1, 1, 2))):
         lines += _loop(scope, dict(known), bare, r.choice(outs), sizes)
+    if len(sizes) == 1 and r.random() < 0.15:  # a sum that nothing reads
+        lines += [f"total = np.zeros({sizes[0]} + 1)", f"for ts in range({sizes[0]}):",
+                  *indented([f"total[0] += {source.name}[ts]"])]
     return lines
+
+
+def _sums(scope: Scope, source: Array, name: str, sizes: list[str]) -> Lines:
+    """An array to whose elements an inner loop adds, or multiplies them, not always at the same place."""
+    r, shape = scope.r, sizes[0] if len(sizes) == 1 else f"({', '.join(sizes)})"
+    counters = ["ti", "tj", "tk"][:len(sizes)]
+    here, end = ", ".join(counters), r.choice(("3", sizes[-1], "1", f"{sizes[0]} - 2"))
+    other = ", ".join([*counters[:-1], "ts"])
+    place = here if r.random() < 0.8 else ", ".join([*counters[:-1], r.choice(("0", f"{sizes[-1]} - 1", "ts"))])
+    added = f"{name}[{place}] {r.choice(('+=', '*=', '-='))} {source.name}[{r.choice((here, other))}]"
+    inner = [f"if {source.name}[{here}] > 1.0:", *indented([added])] if r.random() < 0.15 else [added]
+    body = [f"for ts in range({end}):", *indented(inner)]
+    if r.random() < 0.3:
+        body.insert(0, f"{name}[{here}] = {r.choice(('1.0', f'{source.name}[{here}]'))}")
+    for at in range(len(sizes))[::-1]:
+        body = [f"for {counters[at]} in range({sizes[at]}):", *indented(body)]
+    return [f"{name} = {r.choice(_MADE[3:5]).format(shape)}", *body]
 
 
 def _loop(scope: Scope, known: Margins, bare: set[str], target: str, sizes: list[str]) -> list[str]:

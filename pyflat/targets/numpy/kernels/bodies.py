@@ -53,8 +53,8 @@ def _outlined(kernel: Kernel, nest: LoopNest, boxes: Slices) -> Outlined | None:
     if forced == "in place" or forced is None and not _gains(nest.body):
         return None
     accesses = [op for op in all_ops(nest.body) if op.opcode in ("load", "store")]
-    tested = certain_in(nest).union(*[_indices(op) for op in accesses if op in boxes.slices])
-    if not all(op in boxes.slices or tested.issuperset(_indices(op)) for op in accesses if op.opcode == "store"):
+    tested = certain_in(nest).union(*[boxes.tested(op) for op in accesses])
+    if not all(tested.issuperset(_indices(op)) for op in accesses if op.opcode == "store"):
         return None
     kept = set[Value]().union(*removable(kernel.function, kernel.indices.here, flat=True))
     kept &= set(definitions(nest.body))

@@ -33,6 +33,12 @@ class Slices:
     unsure: dict[tuple[int, Value], int] = field(default_factory=dict)
     below: dict[int, int] = field(default_factory=dict)
 
+    def tested(self, access: Op) -> set[Op]:
+        """The indices of a slice that are inside where the tests hold: not one that is the same for all."""
+        axes = self.slices.get(access)
+        return set() if axes is None else {
+            place for place, axis in zip(places(access), axes, strict=True) if axis is not None and _is_index(place)}
+
 
 def boxes_of(nest: LoopNest, varying: set[Value], nonnegative: set[Value]) -> Slices:
     found = Slices()
