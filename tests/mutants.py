@@ -1004,7 +1004,7 @@ MUTANTS: tuple[Mutant, ...] = (
          ("what is done for a row goes where the row is empty", "_is_all",
           "op in within or not may_warn(op.opcode, op.kind)", "True"),
          ("a counter comes to its bound", "_Nest._test", "upper.shifted(-1)", "upper"),
-         ("a number of Python's stays one", "_Nest._rewrite", "op.kind is FLOAT and (not is_of_numpy(number))", "False"),
+         ("a number of Python's stays one", "_Nest._paste", "load.kind is FLOAT and (not is_of_numpy(number))", "False"),
          ("an element that each iteration of a loop reads is read once", "_visits",
           "loops > len(counters) or any((counter not in used for counter in counters))", "loops > len(counters)"),
          ("each array is read at one place", "_visits", "len(places)", "1"),

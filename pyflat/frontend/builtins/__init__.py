@@ -66,6 +66,8 @@ _IMPURE = {getattr(builtins, name, None) for name in (
 """Some of them are not there in IPython or under `python -S`."""
 _CHANGING = {"setitem", "delitem", "insort", "insort_left", "insort_right", "put", "copyto", "place", "putmask",
              "fill_diagonal", "put_along_axis", "save", "savez", "savetxt", "load", "loadtxt", "fromfile", "seterr",
+             "set_printoptions", "setbufsize", "genfromtxt", "fromregex", "memmap", "savez_compressed", "show_config",
+             "show_runtime", "info", "test",
              *(name for name in dir(operator) if name.startswith("i") and not name.startswith(("is", "in", "itemg")))}
 _PURE_MODULES = {"math", "cmath", "operator", "_operator", "itertools", "bisect", "_bisect"}
 _MUTATORS = {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault",
@@ -82,7 +84,7 @@ def is_pure(function: Any) -> bool:
     except TypeError:
         return False
     module = getattr(function, "__module__", None)
-    if getattr(function, "__name__", "") in _CHANGING:
+    if getattr(function, "__name__", "").lstrip("_") in _CHANGING:
         return False
     if isinstance(function, types.BuiltinFunctionType) and function.__self__ is not None and module is None:
         return not isinstance(function.__self__, types.ModuleType) and lookup.is_plain(function.__self__)

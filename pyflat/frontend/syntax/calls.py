@@ -43,6 +43,7 @@ from pyflat.frontend.state.values import (
 from pyflat.frontend.syntax import (
     cached_calls,
     comprehensions,
+    executed_calls,
     loops,
     opaque_calls,
     recursive_calls,
@@ -111,6 +112,8 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
             return call(s, function.function, bound, node)
         case BoundMethod():
             return _call_bound(s, function, arguments, node)
+        case Static() if isinstance(function.value, types.FunctionType) or _is_class(function.value):
+            return _call_or_run(s, function.value, arguments, node)
         case Static() | Scratch():
             return _call_static(s, function.value, arguments, node)
         case ObjRef() | Seq():
@@ -118,6 +121,17 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
             if found is not None:
                 return _with_self(s, found, function, arguments, node)
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
+
+
+def _call_or_run(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """A call in place, or where that is refused and there is no lane in it, its result."""
+    undo = loops.checkpoint(s)
+    try:
+        return loops.built_aside(s, lambda: _call_static(s, function, arguments, node))
+    except FlattenError as error:
+        undo()
+        refusal = error
+    return executed_calls.run(s, function, arguments, refusal, node)
 
 
 def _call_opaque(s: Evaluator, entry: Call, callee: Any, function: Abstract, arguments: Arguments, node: cst.CSTNode
@@ -309,6 +323,10 @@ def _super(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/unknown-call", "super() outside of a method, or of a class that is not known", node,
                        help="write super() in the method itself, or super(Class, self)")
     return Super(cell.cell_contents, s.frame.arguments[names[0]])
+
+
+def _is_class(value: Any) -> bool:
+    return isinstance(value, type) and _is_user_class(value)
 
 
 def _is_user_class(cls: type) -> bool:
