@@ -35,6 +35,7 @@ from pyflat.frontend.state.kinds import (
     entries_of,
     is_beyond,
     lane,
+    number_in,
     numeric_kind,
     same_static,
 )
@@ -91,6 +92,8 @@ class _Parts:
 def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
     """Choose the shape, and give every edge its leaves as operands."""
     live = [e for e in edges if not e.dead]
+    for edge in live:
+        edge.value = edge.value and _with_plain_numbers(edge.value)
     if not live and s.doubtful is not None:
         raise s.doubtful
     if not live and s.replayed_handlers:
@@ -110,6 +113,13 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
             continue
         edge.end.values = leaves
     return shape
+
+
+def _with_plain_numbers(value: Abstract) -> Abstract:
+    """Instances of subclasses of float and int as the numbers that they are."""
+    if isinstance(value, Seq) and (value.cls is tuple or hasattr(value.cls, "_fields")):
+        return Seq(value.cls, tuple(map(_with_plain_numbers, value.items)))
+    return number_in(value)
 
 
 def parts_of(value: Abstract, state: State) -> _Parts | None:

@@ -78,20 +78,21 @@ def specialise(
     floats: FloatFormat = F8,
     reuse: bool = True,
     none: bool = True,
+    ints: bool = False,
 ) -> Specialised:
     """The structured IR of `fn` for arguments of the given shapes.
 
     A missing argument takes its default; a bound method or a partial brings its own. Calls that `whitelist` names are
     kept (`ir.opaque_calls`). `floats` is the format that the lanes will have: the function that is built still is one
     of float64, but decides nothing that float32 lanes would decide differently. Without `reuse` every call is evaluated
-    anew; the result is the same. Without `none`, lanes that return None where others return numbers are faults.
-    Raises FlattenError.
+    anew; the result is the same. Without `none`, lanes that return None where others return numbers are faults. With
+    `ints` so are those in which a power of ints is none. Raises FlattenError.
 
     With loops="masked" every loop stays one whose body needs no known index; where what follows needs what such a loop
     cannot carry (a list that grows), all loops are as with "auto".
     """
     with_loops = partial(_with_known_words, fn, arguments, max_unroll=max_unroll, whitelist=whitelist, long=long,
-                         floats=floats, reuse=reuse, none=none)
+                         floats=floats, reuse=reuse, none=none, ints=ints)
     try:
         return _adopting(partial(with_loops, loops=loops))
     except FlattenError:
@@ -149,6 +150,7 @@ def _specialise(
     reuse: bool,
     adoptions: Adoptions,
     none: bool,
+    ints: bool,
     texts: list[OtherText],
     effects: Effects,
 ) -> Specialised:
@@ -156,7 +158,7 @@ def _specialise(
     s = PythonEvaluator(loops=loops, max_unroll=max_unroll, max_ops=MAX_OPS, long=long, floats=floats,
                         reuse=reuse)
     s.opaque = OpaqueCalls(whitelist_of(whitelist))
-    s.texts, s.none, s.effects = texts, none, effects
+    s.texts, s.none, s.ints, s.effects = texts, none, ints, effects
     params: list[Param] = []
     adoptions.begin(s)
     with room_to_recurse(function), closing(s):

@@ -17,7 +17,7 @@ from typing import Any
 
 from pyflat.functions.loaded_library import standing
 from pyflat.inspection.explain_kernel import KernelExplanation, explain_kernel
-from pyflat.inspection.source_map import SourceLine, SourceMap, test_of
+from pyflat.inspection.source_map import SourceLine, SourceMap, float_powers, test_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Function, Item, Op
 from pyflat.ir.ops import COMPARISONS, NAN_TESTS, OPERATIONS, ROUNDED, Accuracy
@@ -94,6 +94,7 @@ class Explanation:
     width       lanes in a register, `registers` of them together; NumPy: lanes in a block, and 1
     arms_kept   arms that the numba target skips where no lane of a gang needs them
     arms_waited arms, and loops, for which the lanes of a gang wait where few of them need it
+    floats      where a power of ints is a float in every lane, since its exponent may be negative in some
     refilled    the kernel may give lanes that are done with a loop the next elements (it finds out what is faster)
     integers    operations that read or give ints, `narrowed` of them in 32 bits (numba)
     """
@@ -119,6 +120,7 @@ class Explanation:
     slower: tuple[str, ...]
     lanes: int
     replayed: int
+    floats: tuple[SourceLine, ...] = ()
     not_kept: str = ""
 
     @property
@@ -169,6 +171,7 @@ def explain(fn: FunctionType, shapes: dict[str, Shape], options: Options, name: 
         integers=sum(INT in (op.kind, *[arg.kind for arg in op.args]) for op in ops),
         branches=tuple(_branches(done, price)),
         loops=tuple(_loops(done)), functions=functions, slower=(), lanes=stats.lanes, replayed=stats.replayed,
+        floats=tuple(float_powers(done.spec.function)),
     )
     return dataclasses.replace(explained, slower=tuple(_slower(explained, options)))
 
@@ -325,6 +328,9 @@ def _text(found: Explanation) -> Iterator[str]:
         for called in found.functions:
             yield f"  {called.count:3} {called.name:10} {called.whose:7} {called.why}"
     yield ""
+    for place in found.floats:
+        yield (f"a float in every lane, as its exponent may be negative in some: line {place.line}  {place.text}\n"
+               f'  an int by `assert n >= 0` before it, by abs(n), or by results="ints"')
     if found.lanes:
         yield (f"so far {found.lanes:,} lanes, {found.replayed:,} of them ({found.replayed / found.lanes:.2%}) run by "
                f"the original")

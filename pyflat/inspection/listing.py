@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, owner_of
+from pyflat.inspection.source_map import float_powers
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import TRIP_LIMIT, Function
 from pyflat.ir.opaque_calls import notes_of, result_shape
@@ -263,7 +264,7 @@ def listing(
         return Listing(format_function(done.flat))
     if stage == "suspect":
         return Listing(standing_alone(_suspect(done, text_target, name), {}))
-    text = with_fault_notes(_text(done, text_target, name), done.spelled)
+    text = with_notes(_text(done, text_target, name), done.spec.function, done.spelled)
     text = beside(text, _suspect(done, text_target, name)) if faults else text
     return Listing(standing_alone(text, globals_needed(done.spec)))
 
@@ -327,12 +328,13 @@ MOST = 20
 WIDTH = 100
 
 
-def with_fault_notes(text: str, flat: Function) -> str:
-    """The text with a comment, below its title, of where `flat` may raise; the text itself where it cannot."""
+def with_notes(text: str, structured: Function, flat: Function) -> str:
+    """The text with comments, below its title, of where `flat` may raise, and of powers of ints that are floats."""
+    notes = [f"# a float in every lane, as its exponent may be negative in some: line {place.line}  {place.text}"
+             for place in float_powers(structured)]
     places = _places(flat)
-    if not places:
-        return text
-    notes = ["# not for lanes in which the original raises, or an int leaves 64 bits, in"]
+    if places:
+        notes.append("# not for lanes in which the original raises, or an int leaves 64 bits, in")
     notes += [f"#   {place}" for place in places[:MOST]]
     if len(places) > MOST:
         notes.append(f"#   and {len(places) - MOST} more places")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyflat.errors import Span
+from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Block, Exit, Function, If, Item, Loop, Node, Op, Param, Region, Value, child_lists, walk
 
 
@@ -23,6 +24,16 @@ def source_line(span: Span | None) -> SourceLine | None:
     if span is None:
         return None
     return SourceLine(span.file, span.line, linecache.getline(span.file, span.line).strip())
+
+
+def float_powers(fn: Function) -> list[SourceLine]:
+    """Where a power of ints is a float in every lane, since its exponent may be negative in some."""
+    by_place: dict[Span | None, set[str]] = {}
+    for op in all_ops(fn.body):
+        if op.opcode in ("pow", "ipow"):
+            by_place.setdefault(op.span, set()).add(op.opcode)
+    places = (source_line(span) for span, found in by_place.items() if len(found) == 2)
+    return [place for place in places if place is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,7 @@ def specialised(fn: FunctionType, arguments: Mapping[str, Shape], options: Optio
         spec = specialise(
             fn, arguments, loops=options.loops, max_unroll=options.max_unroll, whitelist=options.whitelist,
             long=SHORT if short else LONG, floats=options.floats, none=none and target.shading is None,
+            ints=options.results == "ints",
         )
         return replace(spec, function=run(spec.function, FLOAT32)) if options.floats is F4 else spec
 

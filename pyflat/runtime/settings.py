@@ -84,7 +84,8 @@ class Options:
                 "virtual", "buffer" (of rows) or "stored"; where that cannot be, the kernel is refused
     whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     results     of results that are no numbers: "labels": strings as an array of `<U`, other objects as one of objects;
-                "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for None
+                "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for None. "ints":
+                as "labels", and a power of ints is an int: a lane whose exponent is negative is a LaneError
     none        None among numbers: "raise": an exception in such a lane; "masked": masked arrays; "object": arrays of
                 objects; "nan": nan
     audit       so large a share of the lanes of each call (from 0.0 to 1.0), drawn at random, is computed by the
@@ -116,7 +117,7 @@ class Options:
     enable_device_only: bool = True
     memory: tuple[tuple[str, Mode], ...] = ()
     whitelist: frozenset[Call] | None = None
-    results: Literal["labels", "string", "codes"] = "labels"
+    results: Literal["labels", "string", "codes", "ints"] = "labels"
     none: Literal["raise", "masked", "object", "nan"] = "raise"
     audit: float = 0.0
     inject: bool = True
@@ -131,7 +132,7 @@ class Options:
         """How results that are no numbers are given."""
         from pyflat.runtime.labels import Form
 
-        return Form(self.results, self.none)
+        return Form("labels" if self.results == "ints" else self.results, self.none)
 
     @property
     def as_built(self) -> Options:
@@ -141,9 +142,10 @@ class Options:
         errors = self.errors if self.errors == "unchecked" else "raise"
         dtype: Literal["float64", "float32"] = "float32" if self.dtype == "float32" else "float64"
         same = errors == self.errors and self.parallel is None and dtype == self.dtype
-        if same and (self.results, self.none, self.audit) == ("labels", "raise", 0.0):
+        results: Literal["labels", "ints"] = "ints" if self.results == "ints" else "labels"
+        if same and (self.results, self.none, self.audit) == (results, "raise", 0.0):
             return self
-        return replace(self, errors=errors, parallel=None, dtype=dtype, results="labels", none="raise", audit=0.0)
+        return replace(self, errors=errors, parallel=None, dtype=dtype, results=results, none="raise", audit=0.0)
 
     @property
     def all_built(self) -> tuple[Options, ...]:
@@ -190,7 +192,7 @@ class OptionArguments(TypedDict, total=False):
     enable_device_only: bool
     memory: Mapping[str, Mode]
     whitelist: Iterable[str | Call] | None
-    results: Literal["labels", "string", "codes"]
+    results: Literal["labels", "string", "codes", "ints"]
     none: Literal["raise", "masked", "object", "nan"]
     audit: float
     inject: bool
@@ -205,7 +207,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "errors": ("raise", "mask", "nan", "unchecked"),
     "math": ("exact", "fast"),
     "dtype": ("float64", "float32", "input"),
-    "results": ("labels", "string", "codes"),
+    "results": ("labels", "string", "codes", "ints"),
     "none": ("raise", "masked", "object", "nan"),
 }
 _FORMER = {("math", "libm"): "exact", ("math", "vector"): "fast"}

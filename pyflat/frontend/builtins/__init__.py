@@ -50,7 +50,7 @@ from pyflat.frontend.space import complex_numbers, memories, objects, unsigned
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import numeric_kind
+from pyflat.frontend.state.kinds import number_in, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Static
 from pyflat.functions import originals
 from pyflat.functions.records import RECORDS
@@ -151,6 +151,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     answered = special_methods.call(s, fn, arguments, node)
     if answered is not None:
         return answered
+    if fn not in _ALWAYS:
+        arguments = Arguments([*map(number_in, arguments.positional)],
+                              {name: number_in(value) for name, value in arguments.named.items()})
     if arguments.all_static() and fn not in _ALWAYS:
         args, named = arguments.values()
         if all(not isinstance(v, types.FunctionType) for v in [*args, *named.values()]) and is_pure(fn) \
@@ -202,6 +205,7 @@ _HANDLERS: dict[Any, Handler] = {
     format: sequences.format_, ord: sequences.ord_, bin: sequences.in_base("#b"), oct: sequences.in_base("#o"),
     hex: sequences.in_base("#x"), operator.add: sequences.operator_add,
     vectorized.vectorized: vectorized.call, object.__new__: objects.bare, tuple.__new__: objects.bare_tuple,
+    float.__new__: objects.bare_number, int.__new__: objects.bare_number,
     object.__setattr__: objects.store_plainly, setattr: objects.setattr_, operator.index: arithmetic.index_,
     warnings.warn: support.warn, warnings.simplefilter: support.change_filters,
     warnings.filterwarnings: support.change_filters,

@@ -102,6 +102,10 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             return array_method(s, receiver, name, arguments, node)
         case Value() if name == "is_integer" and receiver.kind is FLOAT:
             return s.space.call(Static(library.is_integer), Arguments([receiver], {}), node)
+        case Value() if name == "as_integer_ratio" and receiver.kind is FLOAT:
+            return s.space.call(Static(stdlib.as_integer_ratio), Arguments([receiver], {}), node)
+        case Value() if name in ("as_integer_ratio", "is_integer"):
+            return Static(True) if name == "is_integer" else heap.make_tuple([num.unary(s, "pos", receiver), Static(1)])
         case Value() if name == "bit_length" and receiver.kind is not FLOAT:
             return s.space.call(Static(library.bit_length), Arguments([receiver], {}), node)
         case Value() if name == "bit_count" and receiver.kind is not FLOAT:

@@ -452,9 +452,10 @@ def getattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise s.refuse("flatten/lane-to-object", "getattr needs a static name", node)
     if not isinstance(name.value, str):
         raise s.raised(TypeError, node)
-    if default and isinstance(owner, Static) and not hasattr(owner.value, name.value):
-        s.guards.member(owner.value, name.value)
-        return default[0]
+    if default and lookup.class_of(owner) is not None:
+        known = hasattr_(s, Arguments([owner, name], {}), node)
+        if isinstance(known, Static) and not known.value:
+            return default[0]
     return s.space.getattr(owner, name.value, node)
 
 

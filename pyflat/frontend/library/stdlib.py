@@ -298,6 +298,21 @@ def lcm(*numbers: int) -> int:
     return least
 
 
+def as_integer_ratio(x: float) -> tuple[int, int]:
+    """float.as_integer_ratio: the digits of the significand, without the zeros at their end, and a power of two."""
+    if math.isnan(x):
+        raise ValueError("cannot convert NaN to integer ratio")
+    if math.isinf(x):
+        raise OverflowError("cannot convert Infinity to integer ratio")
+    significand, exponent = math.frexp(x)
+    n = int(significand * 2.0**53)
+    if n == 0:
+        return 0, 1
+    zeros = (n & -n).bit_length() - 1
+    n, exponent = n >> zeros, exponent - 53 + zeros
+    return (n << exponent, 1) if exponent >= 0 else (n, 1 << -exponent)
+
+
 def bit_count(n: int) -> int:
     """The ones among the bits of |n|, added in parallel."""
     n = abs(n)

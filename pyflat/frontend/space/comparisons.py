@@ -35,6 +35,7 @@ from pyflat.frontend.state.kinds import (
     is_lane_number,
     is_number_union,
     lane,
+    number_in,
     numeric_kind,
     per_alternative,
     plain_number,
@@ -196,6 +197,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     found = _by_method(s, opcode, a, b, node)
     if found is not None:
         return found
+    if (x := number_in(a)) is not a or number_in(b) is not b:
+        return compare(s, opcode, x, number_in(b), node)
     if isinstance(a, ObjRef) or isinstance(b, ObjRef):
         return _compare_objects(s, opcode, a, b, node)
     if _is_dict(a) and _is_dict(b):

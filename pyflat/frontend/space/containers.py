@@ -28,7 +28,15 @@ from pyflat.frontend.space import (
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, lane, maybe_unbound, numeric_kind, per_alternative
+from pyflat.frontend.state.kinds import (
+    alternatives,
+    describe,
+    lane,
+    maybe_unbound,
+    number_base,
+    numeric_kind,
+    per_alternative,
+)
 from pyflat.frontend.state.values import (
     Abstract,
     Arguments,
@@ -214,6 +222,8 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
     """The items of something with a length and an order, None for anything else."""
     match value:
         case IterRef():
+            return None
+        case Seq() if number_base(value.cls) is not None:
             return None
         case Seq():
             return value.items

@@ -13,7 +13,15 @@ import libcst as cst
 from pyflat.frontend.space import characters, complex_numbers, dict_views, ragged, scalars, unsigned, unsigned_operators
 from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import cells_of, describe, is_number_union, numeric_kind, per_alternative, plain_number
+from pyflat.frontend.state.kinds import (
+    cells_of,
+    describe,
+    is_number_union,
+    number_in,
+    numeric_kind,
+    per_alternative,
+    plain_number,
+)
 from pyflat.frontend.state.values import (
     CONFLICT,
     Abstract,
@@ -90,6 +98,8 @@ def truth(s: Evaluator, value: Abstract) -> Static | Value:
             return s.build.op("ne", value, const(0 if value.kind is INT else 0.0))
         case Static() | Seq() | ObjRef() if (asked := _own_truth(value)) is not None:
             return _asked(s, value, *asked)
+        case Seq() if number_in(value) is not value:
+            return truth(s, number_in(value))
         case Static() if _has_own_truth(type(value.value)):
             raise s.refuse("flatten/unsupported-expression", f"the truth of {describe(value)} is computed by its class")
         case Static():

@@ -22,7 +22,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval, known_number
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind, per_alternative
+from pyflat.frontend.state.kinds import describe, number_base, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -99,6 +99,8 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
                     raise s.fault("AttributeError", name, node)
                 return value
             return _class_attribute(s, owner, owner.cls, name, node)
+        case Seq() if (base := number_base(owner.cls)) is not None and _found(owner.cls, name) is _found(base, name):
+            return attribute(s, owner.items[0], name, node)
         case Seq():
             return _class_attribute(s, owner, owner.cls, name, node)
         case ListRef() | DictRef() | Text() | LaneSet():
@@ -115,6 +117,10 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case Super():
             return _super_attribute(s, owner, name, node)
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of {describe(owner)}", node)
+
+
+def _found(cls: type, name: str) -> object:
+    return inspect.getattr_static(cls, name, None)
 
 
 def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -> Abstract:
@@ -135,7 +141,7 @@ def _super_attribute(s: Evaluator, owner: Super, name: str, node: cst.CSTNode) -
             return Static(_nothing)
         if name == "__new__" and isinstance(found, staticmethod):
             return Static(found.__func__)
-        if name == "__new__" and base in (object, tuple):
+        if name == "__new__" and base in (object, tuple, float, int):
             return Static(base.__new__)
         if name == "__setattr__" and base is object:
             return BoundMethod(owner.receiver, name, object.__setattr__)
@@ -164,8 +170,13 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
     if name == "astype" and s.is_numpy(owner):
         return BoundMethod(owner, name)
-    if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count"):
+    if name == "denominator" and owner.kind is not FLOAT:
+        return Static(1)
+    if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count", "as_integer_ratio"):
         return BoundMethod(owner, name)
+    if not any(hasattr(cls, name) for cls in number_classes.classes_of(s, owner)) and (
+            s.catches(AttributeError) or not hasattr(np.ndarray, name)):
+        raise s.raised(AttributeError, node, f"{name!r} of a number")
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a number", node,
                    help=s.one_number)
 
@@ -392,12 +403,20 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
         require_plain_tuple(s, cls, node)
         bound = lookup.bind(s, inspect.signature(cls), arguments, node)
         return Seq(cls, tuple(bound[name] for name in cls._fields))
+    base = number_base(cls)
+    if base is not None and inspect.getattr_static(cls, "__new__") is inspect.getattr_static(base, "__new__"):
+        made = bare_number(s, Arguments([Static(cls), *arguments.positional], arguments.named), node)
+        return _initialised(s, cls, made, arguments, node)
     made_by = inspect.getattr_static(cls, "__new__", object.__new__)
     made_by = getattr(made_by, "__func__", made_by)
     if isinstance(made_by, types.FunctionType) and type(cls).__call__ is type.__call__:
         return _made(s, cls, made_by, arguments, node)
     if made_by is not object.__new__ or type(cls).__call__ is not type.__call__:
         builtin = next((base for base in cls.__mro__ if base in lookup.BUILTIN), None)
+        if cls.__module__ in ("decimal", "fractions"):
+            raise s.refuse("flatten/unknown-call", f"a {cls.__name__} of a computed number", node,
+                           why="lanes are floats and ints of 64 bits, whose digits are binary", help="compute with "
+                           "floats and round(x, 2), or with ints of the smallest unit, as cents")
         if builtin is not None:
             raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...), which is a {builtin.__name__}", node,
                            why=f"a twin has plain numbers, and pyflat's lists are lists: what a subclass of "
@@ -425,13 +444,28 @@ def _made(s: Evaluator, cls: type, new: types.FunctionType, arguments: Arguments
           ) -> Abstract:
     """An instance by a __new__ that is written in Python, and then __init__ if the result is an instance."""
     s.guards.member(cls, "__new__")
-    s.guards.member(cls, "__init__")
     made = s.space.call(Static(new), Arguments([Static(cls), *arguments.positional], arguments.named), node)
+    return _initialised(s, cls, made, arguments, node)
+
+
+def _initialised(s: Evaluator, cls: type, made: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    s.guards.member(cls, "__init__")
     init = inspect.getattr_static(cls, "__init__", None)
     found = lookup.class_of(made)
     if found is not None and issubclass(found, cls) and isinstance(init, types.FunctionType):
         s.space.call(Static(init), Arguments([made, *arguments.positional], arguments.named), node)
     return made
+
+
+def bare_number(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
+    """float.__new__(cls, x), or int's: an instance of a subclass."""
+    cls, *given = arguments.positional
+    base = number_base(cls.value) if isinstance(cls, Static) and isinstance(cls.value, type) else None
+    if base is None:
+        raise s.refuse("flatten/unknown-call", "the __new__ of a number, of this class", node)
+    assert isinstance(cls, Static)
+    s.guards.instance(cls.value)
+    return Seq(cls.value, (s.space.call(Static(base), Arguments(given, arguments.named), node),))
 
 
 def bare(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

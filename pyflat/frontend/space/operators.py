@@ -34,6 +34,7 @@ from pyflat.frontend.state.kinds import (
     describe,
     is_lane_number,
     is_number_union,
+    number_in,
     numeric_kind,
     per_alternative,
     plain_number,
@@ -80,6 +81,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
     special = _special(s, opcode, a, b, node)
     if special is not None:
         return special
+    if (x := number_in(a)) is not a or number_in(b) is not b:
+        return binary(s, opcode, x, number_in(b), node)
     if isinstance(a, Static) and isinstance(b, Static):
         if lookup.is_plain(a.value) and lookup.is_plain(b.value) or _are_types(a.value, b.value):
             return const_eval(s, lambda: PYTHON[opcode](a.value, b.value))
@@ -98,7 +101,7 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
     method = METHODS[opcode]
     both_known = isinstance(a, Static) and isinstance(b, Static)
     done = by_method(s, method, "__r" + method[2:], a, b, node)
-    if done is not None:
+    if done is not None or any(number_in(v) is not v for v in (a, b)):
         return done
     if any(isinstance(v, Text) or templates.is_known(v) for v in (a, b)) and not both_known:
         return _string(s, opcode, a, b, node)
@@ -151,7 +154,7 @@ def unary(s: Evaluator, opcode: str, value: Abstract, node: cst.CSTNode) -> Abst
     if isinstance(value, Unsigned):
         return unsigned_operators.unary(s, opcode, value)
     found = lookup.method_of(value, f"__{opcode}__")
-    return num.unary(s, opcode, value) if found is None else lookup.call_method(s, found, [value], node)
+    return num.unary(s, opcode, number_in(value)) if found is None else lookup.call_method(s, found, [value], node)
 
 
 def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, node: cst.CSTNode

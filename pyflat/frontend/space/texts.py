@@ -22,7 +22,7 @@ import libcst as cst
 from pyflat.frontend.space import growing, scalars, text_errors
 from pyflat.frontend.state import heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import alternatives, describe, lane, numeric_kind, per_alternative
+from pyflat.frontend.state.kinds import alternatives, describe, lane, number_base, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -58,6 +58,9 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
         return scalars.const_eval(s, lambda: format(convert(value.value), spec))
     if isinstance(value, Text) and not spec and conversion in ("", "s"):
         return value
+    if isinstance(value, Seq) and (base := number_base(value.cls)) is not None and all(
+            inspect.getattr_static(value.cls, name) is inspect.getattr_static(base, name) for name in _ASKED[conversion]):
+        return written_as(s, value.items[0], spec, conversion, node)
     if isinstance(value, ObjRef):
         for name in _ASKED[conversion]:
             s.guards.member(value.cls, name)

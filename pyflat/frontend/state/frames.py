@@ -189,6 +189,8 @@ class Evaluator:
     """Lists may grow in loops that stay loops, to a bounded number of items."""
     none = True
     """A result may be None in some lanes and numbers in others."""
+    ints = False
+    """A power of ints is an int, or the lane is one that only the original can decide."""
     frozen: WeakSet[Ref | Closure]
     """Lists and objects that a rolled loop copies and that more than one name may mean, and what is `shared`: not to be
     written or compared by identity."""
@@ -410,6 +412,10 @@ class Evaluator:
     def is_conditional(self) -> bool:
         """Whether some lanes may not come here: the path is in an arm, behind one that has left, or in a handler."""
         return bool(self.facts) or self.effects.handling > 0
+
+    def catches(self, cls: type[BaseException]) -> bool:
+        """Whether a `try` around this place catches the exception."""
+        return any(issubclass(cls, scope.catches) for scope in self.tries)
 
     def doubt(self, what: str, node: cst.CSTNode | None = None) -> None:
         """What to refuse where no path returns: the first such place is the one that is told."""

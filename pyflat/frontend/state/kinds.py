@@ -161,9 +161,27 @@ def _found(cls: type, name: str) -> object:
     return next((each.__dict__[name] for each in cls.__mro__ if name in each.__dict__), None)
 
 
+def number_base(cls: type) -> type | None:
+    """float or int, of which a class is a subclass."""
+    return next((base for base in (float, int) if issubclass(cls, base) and cls not in (base, bool)), None)
+
+
+def number_in(value: Abstract) -> Abstract:
+    """A computed instance of a subclass of float or int as the number that it is; anything else as it is."""
+    match value:
+        case Seq() if number_base(value.cls) is not None:
+            return value.items[0]
+        case GuardedUnion():
+            return mapped(value, number_in)
+    return value
+
+
 def plain_number(value: Abstract, *, numpy: bool = True) -> Abstract:
-    """A NumPy scalar as Python's number (unless `numpy` is false); a member of an IntEnum too, when it keeps int's
-    operators."""
+    """A NumPy scalar as Python's number (unless `numpy` is false); an instance of a subclass of float or int too, as a
+    member of an IntEnum is, when it keeps the operators."""
+    if isinstance(value, Seq):
+        base = number_base(value.cls)
+        return value if base is None or changed_operator(value.cls, base) is not None else value.items[0]
     if not isinstance(value, Static):
         return value
     if type(value.value) in _EXACT:
