@@ -58,8 +58,8 @@ def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: 
         return scalars.const_eval(s, lambda: format(convert(value.value), spec))
     if isinstance(value, Text) and not spec and conversion in ("", "s"):
         return value
-    if isinstance(value, Seq) and (base := number_base(value.cls)) is not None and all(
-            inspect.getattr_static(value.cls, name) is inspect.getattr_static(base, name) for name in _ASKED[conversion]):
+    base = number_base(value.cls) if isinstance(value, Seq) else None
+    if isinstance(value, Seq) and base is not None and text_errors.is_written_plainly(value.cls, base):
         return written_as(s, value.items[0], spec, conversion, node)
     if isinstance(value, ObjRef):
         for name in _ASKED[conversion]:
