@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflat.frontend.space import comparisons, containers, item_writes, numbers, objects, operators, scratch
+from pyflat.frontend.space import comparisons, containers, item_writes, looking, numbers, objects, operators, scratch
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.syntax import calls, comprehensions, expressions, rolled_loops, statements
 
@@ -18,16 +18,16 @@ class PythonEvaluator(Evaluator):
         self.space = self
 
     wrap = objects.wrap
-    truth = numbers.truth
-    unary = operators.unary
-    binary = operators.binary
-    compare = comparisons.compare
-    identical = comparisons.identical
-    contains = comparisons.contains
-    isinstance = objects.isinstance_of
-    getattr = objects.attribute
+    truth = looking.truth(numbers.truth)
+    unary = looking.unary(operators.unary)
+    binary = looking.binary(operators.binary)
+    compare = looking.binary(comparisons.compare)
+    identical = looking.identical(comparisons.identical)
+    contains = looking.contains(comparisons.contains)
+    isinstance = looking.instance(objects.isinstance_of)
+    getattr = looking.attribute(objects.attribute)
     setattr = objects.store_attribute
-    getitem = containers.index
+    getitem = looking.item(containers.index)
     setitem = item_writes.store_item
     delitem = item_writes.delete_item
     scratch_item = scratch.get_item

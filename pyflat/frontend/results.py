@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import FlattenError, refuse
+from pyflat.errors import FlattenError, InternalError, refuse
 from pyflat.frontend import result_texts
 from pyflat.frontend.library import dates
-from pyflat.frontend.state import heap, templates
+from pyflat.frontend.state import derived, heap, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.heap import has_gaps
 from pyflat.frontend.state.kinds import (
@@ -46,6 +46,7 @@ from pyflat.frontend.state.values import (
     Abstract,
     Array,
     Contents,
+    Derived,
     DictRef,
     GuardedUnion,
     IncomingEdge,
@@ -69,9 +70,11 @@ from pyflat.ir.shape import (
     Labels,
     Leaf,
     Maybe,
+    Positions,
     Ragged,
     Record,
     Shape,
+    Strings,
     Texts,
     is_same_object,
     is_text,
@@ -182,6 +185,9 @@ def _shape(s: Evaluator, values: Sequence[tuple[Abstract, State]], apart: bool =
     if len(some) == len(options) or not some:
         return _of_options(s, options, apart)
     shape = _of_options(s, some, apart)
+    if isinstance(shape, Labels) and isinstance(shape.table, Positions):
+        shape.table.position(None)
+        return shape
     if isinstance(shape, Labels | Texts):
         return replace(shape, table=(*shape.table, None))
     return Maybe(shape) if s.none else shape
@@ -226,6 +232,9 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
     known = first.value if isinstance(first, Static) else first
     if (known is None or isinstance(known, tzinfo)) and all(same_static(first, v) for v, _ in options):
         return Fixed(known)
+    if derived.is_among(s, *present) and all(
+            isinstance(v, Derived) or isinstance(v, Static) and type(v.value) is str for v in present):
+        return Labels(Positions(list(dict.fromkeys(v.value for v in present if isinstance(v, Static)))))
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
     if all(isinstance(v, Static) and _is_label(v.value) or result_texts.is_known(v) for v in present):
@@ -377,7 +386,9 @@ def _leaves(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, sha
                 _leaves(s, edge, where, item, inner, out)
         case Labels():
             code = shape.code(value.value) if isinstance(value, Static) else None
-            if code is None:
+            if isinstance(value, Derived) and isinstance(shape.table, Positions):
+                out.append(derived.label(s, value, shape.table))
+            elif code is None:
                 _wrong(s, edge, where, value, shape, out)
             else:
                 out.append(const(code))
@@ -475,7 +486,7 @@ def _holds(kind: Kind, known: bool | int | float) -> bool:
 def _wrong(s: Evaluator, edge: IncomingEdge, where: Value, value: Abstract, shape: Shape, out: list[Value]) -> None:
     """These lanes return what the result cannot hold: they are faults. Where they differ from others by a string of an
     argument, one twin for each string holds them."""
-    if s.texts and value is not UNBOUND:
+    if (s.texts or s.strings) and value is not UNBOUND:
         raise s.refuse("flatten/result-kind", f"the function returns {describe(value)}, and others in other lanes")
     kind = "UnboundLocalError" if value is UNBOUND else "TypeError"
     fault = Fault(kind, f"returns {describe(value)}")
@@ -502,6 +513,8 @@ def kinds_of(shape: Shape) -> list[Kind]:
             return [*kinds_of(shape.inner), BOOL]
         case Fixed():
             return []
+        case Strings():
+            raise InternalError(f"not a result: {shape!r}")
 
 
 def _convert(edge: IncomingEdge, value: Abstract, kind: Kind) -> Value:

@@ -20,7 +20,7 @@ from pyflat.frontend.python_space import PythonEvaluator
 from pyflat.frontend.result import Specialised
 from pyflat.frontend.space import objects, scratch
 from pyflat.frontend.space.scratch import MAX_PLACES, AdoptError, Adoptions
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import derived, heap, lookup
 from pyflat.frontend.state.frames import ControlLeft, Effects, Evaluator
 from pyflat.frontend.state.kinds import cells_of, numeric_kind
 from pyflat.frontend.state.values import (
@@ -55,6 +55,7 @@ from pyflat.ir.shape import (
     Ragged,
     Record,
     Shape,
+    Strings,
     Texts,
     UnknownWordsError,
     written_class,
@@ -174,6 +175,7 @@ def _specialise(
             out = [*frame.returns.edges, *[e for e in edges if not e.dead]]
             _return_what_is_written(s, bound, before, out, _own_dicts(function))
             shape = results.settle(s, out)
+    derived.add_parameters(s, params)
     kinds = results.kinds_of(shape)
     _settle_dead(edges, kinds)
     ir = Function(captured.name.strip("<>"), params, items, frame.returns.label, kinds)
@@ -293,6 +295,8 @@ def _argument(s: Evaluator, shape: Shape, name: str, params: list[Param], keywor
         case Labels():
             params.append(Param(INT, name))
             return params[-1]
+        case Strings():
+            return derived.argument(s, name, shape, len(params))
         case Maybe() | Texts() | Ragged():
             raise InternalError(f"not an argument: {shape!r}")
 

@@ -21,6 +21,7 @@ import dis
 import enum
 import fractions
 import functools
+import gc
 import inspect
 import itertools
 import operator
@@ -44,7 +45,7 @@ MOST_ITERATIONS = 10**7
 _TRUSTED = frozenset({
     "abc", "annotationlib", "collections", "_collections_abc", "copy", "dataclasses", "enum", "fractions", "functools",
     "inspect", "keyword", "numbers", "operator", "re", "reprlib", "statistics", "string", "textwrap", "types", "typing",
-    "typing_extensions", "_py_abc", "importlib", "_frozen_importlib", "pyflat"})
+    "typing_extensions", "_py_abc", "weakref", "_weakrefset", "importlib", "_frozen_importlib", "pyflat"})
 """Modules in Python whose functions compute from their arguments alone, but for these."""
 _NOT_THESE = frozenset({
     "stack", "currentframe", "trace", "getsource", "getsourcelines", "getsourcefile", "findsource", "getcomments",
@@ -104,14 +105,22 @@ class Watch:
         raises where it raises."""
         for each in [*args, *named.values()]:
             self._reached(each)
-        before = sys.getprofile()
+        before, collects = sys.getprofile(), gc.isenabled()
+        gc.disable()  # what other objects do when they are freed is none of the function's calls
         sys.setprofile(self._entered)
         try:
             return self.call(function, *args, **named)
         finally:
             sys.setprofile(before)
+            if collects:
+                gc.enable()
             if self.refusal:
                 raise NotWatchedError(self.refusal)
+
+    def forget(self) -> None:
+        """Begin another run."""
+        self.made_here.clear()
+        self.refusal, self._iterations = "", 0
 
     def is_of_the_run(self, function: FunctionType) -> bool:
         return function.__code__ in self._codes

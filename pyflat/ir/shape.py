@@ -23,14 +23,14 @@ import functools
 import itertools
 import sys
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pyflat.functions.stacking import DATES, date_lanes, stacked
-from pyflat.ir.types import BOOL, FLOAT, INT, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind, kind_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,62 @@ class Labels:
     def textual(self) -> bool:
         """Whether an array of strings can hold all of them; NumPy's drop zeros at the end."""
         return all(type(item) is str and not item.endswith("\0") for item in self.table)
+
+
+class Positions(list[Any]):
+    """A table of strings, and None, that gets longer."""
+
+    def __init__(self, items: Sequence[Any]):
+        super().__init__(items)
+        self._known = {item: place for place, item in enumerate(items)}
+
+    def position(self, item: Any) -> int:
+        place = self._known.setdefault(item, len(self))
+        if place == len(self):
+            self.append(item)
+        return place
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a function asks a string: `compute` of it where that has the kind of the leaf and `tag`, else 0; for a BOOL
+    without a value whether it has the tag at all. With `labels` the position there of what is computed."""
+
+    leaf: Leaf
+    compute: Callable[[Any], Any]
+    tag: Hashable
+    is_tag: bool = False
+    labels: Positions | None = None
+
+    def answer(self, string: Any) -> Any:
+        tag, value = tag_of(self.compute, string)
+        if self.is_tag:
+            return tag == self.tag
+        return 0 if tag != self.tag else value if self.labels is None else self.labels.position(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """An argument only: by lane a string of which nothing is known but that `witnesses` are such. The leaves are the
+    answers to the questions that the function asks, each computed once for a string; specialising writes them here,
+    and with them what else was computed, and what it gave for the witnesses."""
+
+    witnesses: tuple[Any, ...]
+    questions: list[Question] = field(default_factory=list, compare=False)
+    checks: list[tuple[Callable[[Any], Any], frozenset[Hashable]]] = field(default_factory=list, compare=False)
+
+
+def tag_of(compute: Callable[[Any], Any], string: Any) -> tuple[Hashable, Any]:
+    """What is computed of a string: its tag ("none", "object", a kind, an exception), and the value."""
+    try:
+        value = compute(string)
+    except Exception as error:  # noqa: BLE001 - whatever the function would raise
+        raised: Any = type(error)
+        return raised, None
+    if value is None:
+        return "none", None
+    kind = kind_of(value) if type(value) in (bool, int, float) else None
+    return ("object", value) if kind is None else (kind, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +288,7 @@ def is_same_object(a: object, b: object) -> bool:
         return False
 
 
-Shape = Leaf | Fixed | Record | Labels | Texts | Ragged | Maybe
+Shape = Leaf | Fixed | Record | Labels | Strings | Texts | Ragged | Maybe
 COMPLEX = Record(complex, ("real", "imag"), (Leaf(FLOAT), Leaf(FLOAT)))
 REAL_OR_COMPLEX = Record(complex, ("real", "imag", "is_complex"), (Leaf(FLOAT), Leaf(FLOAT), Leaf(BOOL)))
 """A result: an array holds all lanes as complex numbers, a single lane is the float or complex number it is."""
@@ -257,6 +313,8 @@ def leaves(shape: Shape) -> Iterator[Leaf]:
                 yield from leaves(item)
         case Labels():
             yield Leaf(INT)
+        case Strings():
+            yield from (question.leaf for question in shape.questions)
         case Texts():
             yield from map(Leaf, (INT, *shape.numbers))
         case Ragged():

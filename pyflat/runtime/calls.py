@@ -44,6 +44,7 @@ from pyflat.runtime.outputs import arrays_in, run_originals, with_destinations
 from pyflat.runtime.plans import Plans
 from pyflat.runtime.replay import Replay
 from pyflat.runtime.settings import Options, Settings
+from pyflat.runtime.string_lanes import StringLanes, string_call
 from pyflat.runtime.words import WordCall, Words, texts_in, word_call
 
 LARGE_CALL = 10_000
@@ -77,7 +78,7 @@ class Caller:
         self._allowed: Options | None = None
         """The options of the last call, which were looked at."""
         self.stats = Stats(compilations)
-        self.words = Words()
+        self.words, self.strings = Words(), StringLanes()
         self._warned = False
 
     def __call__(
@@ -109,7 +110,8 @@ class Caller:
             return self.kernels(args, kwargs, options, out, learn)
         self._require(options)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
-            coded = word_call(self, self.words, texts, args, kwargs, options, out, part)
+            coded = word_call(self, self.words, texts, args, kwargs, options, out, part) or string_call(
+                self, self.strings, texts, args, kwargs, options, out, part)
             if coded is not None:
                 return self._run_coded(coded, args, kwargs)
         if found := columns(self.parameters, args, kwargs, options.static):
@@ -167,7 +169,8 @@ class Caller:
         args, kwargs = containers.plain(self.parameters, args, kwargs, options.static)
         args, kwargs = with_stand_ins(self.parameters, args, kwargs, options.static)
         if texts := texts_in(self.parameters, args, kwargs, options.static):
-            coded = word_call(self, self.words, texts, args, kwargs, options)
+            coded = word_call(self, self.words, texts, args, kwargs, options) or string_call(
+                self, self.strings, texts, args, kwargs, options)
             if coded is not None:
                 coded.built.prepare(coded.context.lanes.inputs)
                 return

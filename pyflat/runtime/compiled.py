@@ -33,7 +33,7 @@ from pyflat.functions import locks, ways
 from pyflat.functions.originals import keep_own, replaced_builtin
 from pyflat.ir.formats import F4
 from pyflat.ir.recursion import no_full_collections, room_to_recurse
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Strings, Texts
 from pyflat.runtime.arguments import as_argument_error
 from pyflat.runtime.faults import Float32Reference
 from pyflat.targets import target as targets
@@ -489,6 +489,8 @@ def shape_key(shape: Shape) -> Hashable:
             return shape.cls, shape.names, tuple(map(shape_key, shape.items))
         case Labels():
             return "labels", static_key(tuple(shape.table))
+        case Strings():
+            return "strings", static_key(shape.witnesses)
         case Texts() | Ragged():
             raise InternalError(f"not an argument: {shape!r}")
         case Maybe():

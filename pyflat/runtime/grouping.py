@@ -38,6 +38,7 @@ from pyflat.ir.shape import (
     Ragged,
     Record,
     Shape,
+    Strings,
     Texts,
     holes_of,
     leaves,
@@ -100,19 +101,19 @@ def _column(parameters: Parameters, place: int | str, value: Any, static: Sequen
     listed = items.reshape(-1).tolist()
     if items.dtype.kind == "O" and not _all_single(listed, name, items.shape, name in static):
         return None
-    known: dict[Any, int] = {}
-    distinct: list[Any] = []
-    codes = np.empty(len(listed), np.intp)
-    for position, item in enumerate(listed):
-        key = item if type(item) is str else static_key(item)
-        code = known.get(key)
-        if code is None:
-            code = known[key] = len(distinct)
-            distinct.append(item)
-            if code == MAX_GROUPS:
-                raise _too_many(f"argument {name!r} has more than {MAX_GROUPS} different values")
-        codes[position] = code
+    codes, distinct = coded(listed)
+    if len(distinct) > MAX_GROUPS:
+        raise _too_many(f"argument {name!r} has more than {MAX_GROUPS} different values")
     return Column(name, items, codes.reshape(items.shape), distinct)
+
+
+def coded(items: list[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
+    """The position of each item among the distinct ones, and those in the order of their first positions."""
+    keys = items if set(map(type, items)) <= {str} else [static_key(item) for item in items]
+    first = dict(zip(reversed(keys), range(len(items) - 1, -1, -1), strict=True))
+    places = sorted(first.values())
+    number = {keys[place]: code for code, place in enumerate(places)}
+    return np.fromiter(map(number.__getitem__, keys), np.intp, len(items)), [items[place] for place in places]
 
 
 def _too_many(what: str) -> ValueError:
@@ -585,7 +586,7 @@ def _in_words(shape: Shape) -> str:
             return text if len(text) <= 40 else text[:37] + "..."
         case Labels():
             return f"one of {len(shape.table)} objects"
-        case Texts():
+        case Texts() | Strings():
             return "a text"
         case Ragged():
             return "a list"

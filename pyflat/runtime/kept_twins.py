@@ -48,6 +48,7 @@ from pyflat.ir.shape import (
     Ragged,
     Record,
     Shape,
+    Strings,
     Template,
     Texts,
     WrittenRecord,
@@ -233,6 +234,8 @@ def _meet_shape(trace: Trace, shape: Shape) -> None:
         case Maybe():
             trace.say("maybe")
             _meet_shape(trace, shape.inner)
+        case Strings():
+            raise NotKept("it looks at strings, by functions of this process")
         case Texts() | Ragged():
             raise InternalError(f"not an argument: {shape!r}")
         case Labels():
@@ -271,6 +274,8 @@ def _encoded(trace: Trace, shape: Shape) -> list[Any]:
                 return ["written", [list(path) for path in shape.cls.paths], items]
             known = _CLASSES.get(shape.cls.__name__) is shape.cls
             return ["record", shape.cls.__name__ if known else _reference(trace, shape.cls), list(shape.names), items]
+        case Strings():
+            raise InternalError(f"not a result: {shape!r}")
 
 
 def _decoded(trace: Trace, data: Sequence[Any]) -> Shape:

@@ -155,13 +155,13 @@ def word_call(
         else:
             break
     lanes = prepare(call, arrays_in(out), convert=not built.converts, form=options.form)
-    whole = _with_items(call, {text.name: text for text in found.values()})
+    whole = with_items(call, {text.name: text for text in found.values()})
     context = CallContext(caller.callee, caller.parameters, whole, lanes, settled, out, part)
     reference = None if built.reference is None else _CodedReference(built.reference, whole, tables)
     return WordCall(call, built, context, reference)
 
 
-def _with_items(call: ClassifiedCall, found: Mapping[str, WordItems]) -> ClassifiedCall:
+def with_items(call: ClassifiedCall, found: Mapping[str, WordItems]) -> ClassifiedCall:
     """The call with the strings themselves as lane values."""
     arguments = {name: Leaf(BOOL) if name in found else shape for name, shape in call.arguments.items()}
     pairs = zip(call.names, call.values, strict=True)

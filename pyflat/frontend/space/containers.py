@@ -26,7 +26,7 @@ from pyflat.frontend.space import (
     whole_arrays,
 )
 from pyflat.frontend.space.scalars import const_eval
-from pyflat.frontend.state import heap, lookup
+from pyflat.frontend.state import derived, heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import (
     alternatives,
@@ -45,6 +45,7 @@ from pyflat.frontend.state.values import (
     BoundMethod,
     Char,
     Chars,
+    Derived,
     DictRef,
     GuardedUnion,
     IterRef,
@@ -153,6 +154,8 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
                 raise s.refuse("flatten/iterable-not-static", f"__iter__ of {describe(value)} gives an iterator of its "
                                "own class", node, help="return iter(...) of a tuple or list")
             return iterate(s, made, node)
+        case Derived() if (parts := derived.items(s, value, node)) is not None:
+            return iter(parts)
         case Static():
             return iter(_static_items(s, value.value, node))
     if isinstance(value, LaneSet):
@@ -223,6 +226,8 @@ def sequence_items(s: Evaluator, value: Abstract, node: cst.CSTNode | None = Non
     match value:
         case IterRef():
             return None
+        case Derived():
+            return derived.items(s, value, node)
         case Seq() if number_base(value.cls) is not None:
             return None
         case Seq():
@@ -280,6 +285,8 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
         return s.space.call(BoundMethod(owner, "__getitem__"), Arguments([key], {}), node)
     if isinstance(key, Static) and isinstance(owner, Static):
         return _static_index(s, owner.value, key.value, node)
+    if isinstance(key, OtherText) and isinstance(owner, Static) and hasattr(type(owner.value), "__missing__"):
+        raise s.refuse("flatten/unsupported-expression", f"{describe(key)} is a key that the dict may add", node)
     if isinstance(owner, DictRef) or isinstance(owner, Static) and isinstance(owner.value, dict):
         return _dict_index(s, dict_entries(s, owner), key, node)
     found = lookup.method_of(owner, "__getitem__")

@@ -20,7 +20,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.space import growing, scalars, text_errors
-from pyflat.frontend.state import heap, lookup, templates
+from pyflat.frontend.state import derived, heap, lookup, templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import alternatives, describe, lane, number_base, numeric_kind, per_alternative
 from pyflat.frontend.state.values import (
@@ -29,6 +29,7 @@ from pyflat.frontend.state.values import (
     Arguments,
     Cells,
     Char,
+    Derived,
     DictRef,
     GrownText,
     ListRef,
@@ -54,6 +55,8 @@ _ASKED = {"": ("__format__", "__str__", "__repr__"), "s": ("__str__", "__repr__"
 def written_as(s: Evaluator, value: Abstract, spec: str, conversion: str, node: cst.CSTNode) -> Abstract:
     """format(value, spec), after str() or repr() where `conversion` says so ("s", "r")."""
     convert = _CONVERT[conversion]
+    if isinstance(value, Derived):
+        return derived.apply(s, ("format", spec, conversion), lambda known: format(convert(known), spec), [value], node)
     if isinstance(value, Static):
         return scalars.const_eval(s, lambda: format(convert(value.value), spec))
     if isinstance(value, Text) and not spec and conversion in ("", "s"):
@@ -99,6 +102,8 @@ def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst
 def concatenated(s: Evaluator, parts: Sequence[Abstract], node: cst.CSTNode) -> Abstract:
     """The strings one after the other, for each combination of alternatives; where these are many, a known string among
     others stays an alternative of its own."""
+    if derived.is_among(s, *parts):
+        return derived.apply(s, "join", lambda *texts: "".join(texts), parts, node)
     if math.prod(len(alternatives(part)) for part in parts) <= templates.MAX_LAYOUTS and (
             made := s.split_first(parts, lambda *row: concatenated(s, row, node))) is not None:
         return made

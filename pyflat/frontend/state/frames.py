@@ -54,6 +54,7 @@ from pyflat.ir.build import Builder
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import FALSE, FAULT, Const, Exit, Fault, If, Item, Label, Op, Origin, Param, Region, Value, Yield
 from pyflat.ir.opaque_calls import OpaqueCalls
+from pyflat.ir.shape import Strings
 
 MAX_NOTES = 8
 """Calls that a refusal names."""
@@ -242,6 +243,11 @@ class Evaluator:
         no edge to it."""
         self.reuse = reuse
         self.texts: list[OtherText] = []
+        self.strings: dict[str, Strings] = {}
+        """The arguments that are any strings by lane, and what is asked of them; `asked` has the parameters for it."""
+        self.asked: dict[str, dict[Hashable, Param]] = {}
+        self.places: dict[str, int] = {}
+        """Behind how many parameters those are."""
         """Of the arguments that are strings by lane."""
         self.trace = Trace()
         self.doubtful: FlattenError | None = None

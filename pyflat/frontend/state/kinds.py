@@ -22,6 +22,7 @@ from pyflat.frontend.state.values import (
     Closure,
     Complex,
     Contents,
+    Derived,
     DictRef,
     GuardedUnion,
     IterRef,
@@ -255,6 +256,8 @@ def describe(value: Abstract) -> str:
             return "a computed string"
         case OtherText():
             return f"a string of the argument {value.parameter!r}"
+        case Derived():
+            return f"what is computed of the string {value.parameter!r}"
         case Ranges():
             return "a range whose bounds depend on the data"
         case IterRef() | Lazy():

@@ -43,6 +43,7 @@ from pyflat.frontend.state.values import (
     Char,
     Complex,
     Contents,
+    Derived,
     DictRef,
     GrownText,
     GuardedUnion,
@@ -206,6 +207,8 @@ class Joiner:
         """The one abstract value that stands for `values`, one for each edge (None: this edge never reads it)."""
         present = [v for v in values if v is not None]
         first = present[0]
+        if isinstance(first, Derived) and all(v is first for v in present):
+            return first
         if all(same_static(v, first) for v in present) or isinstance(first, Array) and all(map(first.is_same, present)):
             return first
         values = [None if v is None else opened(v) for v in values]

@@ -24,7 +24,7 @@ from __future__ import annotations
 import enum
 import itertools
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -392,6 +392,16 @@ class OtherText:
 
 
 @dataclass(eq=False, slots=True)
+class Derived:
+    """Something that is computed of one string argument and nothing else, by `compute` of the string; `key` says how.
+    It differs by lane, and is no number (`space.derived`)."""
+
+    parameter: str
+    compute: Callable[[Any], Any]
+    key: Hashable
+
+
+@dataclass(eq=False, slots=True)
 class Caught:
     """The exception that a handler has caught: its class is known, its arguments are not."""
 
@@ -421,8 +431,8 @@ UNBOUND = _Unbound()
 
 Ref = ListRef | DictRef | ObjRef | StoreRef | MemoryRef
 Abstract = (Static | Value | Complex | Unsigned | Seq | Array | View | Pending | Ref | Closure | BoundMethod | Partial
-            | Super | Lazy | Ranges | Text | OtherText | Caught | LaneSet | GuardedUnion | Scratch | Unavailable
-            | _Unbound)
+            | Super | Lazy | Ranges | Text | OtherText | Derived | Caught | LaneSet | GuardedUnion | Scratch
+            | Unavailable | _Unbound)
 Contents = tuple[Any, ...]
 NONE = Static(None)
 

@@ -15,7 +15,7 @@ from pyflat.frontend import builtins
 from pyflat.frontend.builtins import vectorized
 from pyflat.frontend.capture import Captured, capture, nested
 from pyflat.frontend.library import splines
-from pyflat.frontend.space import containers, number_classes, objects, scratch
+from pyflat.frontend.space import containers, looking, number_classes, objects, scratch
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -95,6 +95,8 @@ def _arguments(s: Evaluator, node: cst.Call, function: Abstract) -> Arguments:
 
 def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """The value of a call; whatever cannot be evaluated in place or turned into operations is refused."""
+    if s.strings and (looked := looking.call(s, function, arguments, _may_look, node)) is not None:
+        return looked
     whitelisted = opaque_calls.entry_for(s, function)
     if whitelisted is not None:
         value = _call_opaque(s, *whitelisted, function, arguments, node)
@@ -121,6 +123,11 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, node: cst.CSTNo
             if found is not None:
                 return _with_self(s, found, function, arguments, node)
     raise s.refuse("flatten/unknown-call", f"{describe(function)} is called", node)
+
+
+def _may_look(function: Any) -> bool:
+    """Compiled code that computes from its arguments alone."""
+    return builtins.is_pure(function) and not isinstance(function, types.FunctionType)
 
 
 def _call_or_run(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -26,7 +26,7 @@ from pyflat.errors import FlattenError, Note
 from pyflat.frontend import builtins
 from pyflat.frontend.space import arrays
 from pyflat.frontend.space.scalars import const_eval, known_number
-from pyflat.frontend.state import heap
+from pyflat.frontend.state import derived, heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.values import Abstract, Arguments, DictRef, ListRef, ObjRef, Ref, Seq, Static
 from pyflat.frontend.watched import NotWatchedError, Watch
@@ -41,6 +41,8 @@ class _NotKnownError(Exception):
 
 def run(s: Evaluator, function: Any, arguments: Arguments, refusal: FlattenError, node: cst.CSTNode) -> Abstract:
     """The result of a call, or the exception that it raises on this path; the refusal where it cannot be run now."""
+    if derived.is_among(s, *arguments.positional, *arguments.named.values()):
+        return _of_strings(s, function, arguments, refusal, node)
     copies: dict[Ref, Any] = {}
     try:
         args = [_python(s, value, copies, node) for value in arguments.positional]
@@ -66,6 +68,26 @@ def _noted(refusal: FlattenError, text: str) -> FlattenError:
     if any("not run as Python" in note.message for note in found.notes):
         return refusal
     return type(refusal)(dataclasses.replace(found, notes=(Note(text), *found.notes)))
+
+
+def _of_strings(s: Evaluator, function: Any, arguments: Arguments, refusal: FlattenError, node: cst.CSTNode
+                ) -> Abstract:
+    """A call with what is computed of one string: run once for each."""
+    names, watch = tuple(arguments.named), Watch(s.guards, builtins.is_pure, s.scratch)
+
+    def compute(*row: Any) -> Any:
+        watch.forget()
+        try:
+            count = len(row) - len(names)
+            return watch.run(function, list(row[:count]), dict(zip(names, row[count:], strict=True)))
+        except NotWatchedError as stopped:
+            raise _NotKnownError(*stopped.args) from None
+
+    try:
+        operands = [*arguments.positional, *arguments.named.values()]
+        return derived.apply(s, (id(function), names), compute, operands, node)
+    except (FlattenError, _NotKnownError):
+        raise refusal from None
 
 
 class _Found:

@@ -69,6 +69,7 @@ from pyflat.frontend.state.values import (
     Closure,
     Complex,
     Contents,
+    Derived,
     DictRef,
     GrownText,
     GuardedUnion,
@@ -163,7 +164,7 @@ class LoopLayouts(Layouts):
                 return Known(value)
             case Seq() | Complex() | View() | BoundMethod() | Text() if (found := taken_apart(value)) is not None:
                 return Compound(found[0], value)
-            case Static() | Closure() | Partial() | Super() | OtherText() | Caught():
+            case Static() | Closure() | Partial() | Super() | OtherText() | Derived() | Caught():
                 return Known(value)
             case Unavailable():
                 raise value.error

@@ -18,7 +18,7 @@ from pyflat.frontend.state.kinds import describe, is_number_union, lane, numeric
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Closure, GuardedUnion, Static
 from pyflat.ir.nodes import TRUE, Op, Value
 from pyflat.ir.opaque_calls import Call, part_of, result_shape
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Texts
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Strings, Texts
 from pyflat.ir.types import BOOL, FLOAT, INT, PACK, VOID, Kind, join_kinds, kind_of
 
 
@@ -125,5 +125,5 @@ def _record(s: Evaluator, shape: Shape, values: Iterator[Op]) -> Abstract:
         case Record():
             items = tuple(_record(s, item, values) for item in shape.items)
             return heap.record(s, shape.cls, shape.names, items)
-        case Labels() | Texts() | Ragged() | Maybe():
+        case Labels() | Strings() | Texts() | Ragged() | Maybe():
             raise InternalError(f"not the result of an opaque call: {shape!r}")

@@ -18,7 +18,7 @@ import numpy as np
 from pyflat.errors import refuse
 from pyflat.functions.records import spellings
 from pyflat.ir.ops import COMPARISONS, ROUNDED, SIGNS
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Shape, Texts
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Shape, Strings, Texts
 from pyflat.ir.types import Kind
 from pyflat.passes.rules.legalise import legal
 
@@ -286,7 +286,7 @@ def leaf_names(shape: Shape, prefix: str = "") -> list[str]:
             return [f"{prefix}_code" if prefix else "code"]
         case Maybe():
             return [*leaf_names(shape.inner, prefix), f"{prefix}_is_none" if prefix else "is_none"]
-        case Texts() | Ragged():
+        case Texts() | Ragged() | Strings():
             raise refuse("flatten/result-kind", "a shader gives no strings and lists",
                          help="return the numbers that they are made of")
         case Fixed():

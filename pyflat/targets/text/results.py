@@ -12,9 +12,10 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.nodes import Const, Op, Value
-from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts, leaves, made
+from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Strings, Template, Texts, leaves, made
 from pyflat.targets.text.expr import Call, Expr, Hole, Prefix, Word, flat
 from pyflat.targets.text.match import SourceMatcher
 from pyflat.targets.text.spelling import Dialect
@@ -54,6 +55,8 @@ class Results:
                 return self._text(shape, [Hole(next(values)) for _ in leaves(shape)])
             case Maybe():
                 return self._maybe(shape, values)
+            case Strings():
+                raise InternalError(f"not a result: {shape!r}")
 
     def _chosen(self, shape: Labels, code: Value) -> Expr:
         """The object that a code stands for: a chain of selects among codes is one among objects."""

@@ -20,7 +20,20 @@ from pyflat.errors import InternalError
 from pyflat.functions.stacking import DATES
 from pyflat.ir.formats import F8, FloatFormat
 from pyflat.ir.nodes import Const, Function, Param
-from pyflat.ir.shape import OTHER_WORD, Composed, Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Template, Texts
+from pyflat.ir.shape import (
+    OTHER_WORD,
+    Composed,
+    Fixed,
+    Labels,
+    Leaf,
+    Maybe,
+    Ragged,
+    Record,
+    Shape,
+    Strings,
+    Template,
+    Texts,
+)
 from pyflat.ir.types import FLOAT
 from pyflat.targets.text.expr import flat
 from pyflat.targets.text.spelling import KIND_NAMES, Dialect, literal
@@ -80,6 +93,8 @@ def kind_text(shape: Shape, floats: FloatFormat = F8) -> str:
             return f"list of {kind_text(shape.items[0], floats)}" if shape.items else "list"
         case Maybe():
             return f"{kind_text(shape.inner, floats)} or None"
+        case Strings():
+            return "str"
 
 
 def _item_text(item: object, floats: FloatFormat) -> str:
