@@ -6,6 +6,7 @@ together), and with `math="fast"`, whose values are the interpreter's. With `--d
 compare with: both engines and all stages against the interpreter in float32. With `--kept` each program is loaded
 twice, and the second time its twins come from disk. With `--labels` results are strings, enum members and None too;
 with `--counters` programs are about dicts and sets, and results are strings, lists, and objects beside numbers;
+with `--generating` programs are about generator functions and what consumes them;
 with `--turning` variables mean something else after a turn of a loop that stays one, or an `if`;
 with `--shared` helpers are called from many places, with the same and with other signatures. With `--loops` programs
 are loops that lanes leave at very different trips. Two of three programs run in ways that are forced
@@ -28,6 +29,7 @@ from dataclasses import dataclass, field, replace
 from tests.generator import Failure, Outcome, Program, check_program, generate, generate_labelled
 from tests.generator.counters import generate_counters
 from tests.generator.float32 import check_narrow, shrink_narrow
+from tests.generator.generating import generate_generating
 from tests.generator.kept import check_kept
 from tests.generator.looping import generate_loops
 from tests.generator.shrink import shrink
@@ -37,6 +39,7 @@ from tests.generator.ways import Run, check_loops, run_of
 SORTS = {
     "labels": (generate_labelled, "programs with strings, enum members and None"),
     "counters": (generate_counters, "programs of dicts and sets, results of several kinds"),
+    "generating": (generate_generating, "generator functions and what consumes them"),
     "turning": (generate_turning, "variables that mean something else after a turn of a loop"),
     "loops": (generate_loops, "loops that stay loops, on numba in forced ways"),
 }

@@ -440,7 +440,7 @@ def managed(x):
         return x + len(stream.read())
 
 
-@case(SECTION, "`yield`", FLOATS, code="flatten/generator")
+@case(SECTION, "a generator that is returned", FLOATS, code="flatten/generator")
 def yielding(x):
     yield x
 
@@ -1071,9 +1071,33 @@ def powers_of(x):
     yield x * x
 
 
-@case(SECTION, "generator functions", FLOATS, code="flatten/generator")
+@case(SECTION, "generator functions in loops, reductions, `list`, `yield from`, iterators, helpers", FLOATS)
 def own_generator(x):
-    return sum(powers_of(x))
+    total = sum(powers_of(x))
+    for power in powers_of(x):
+        if power > 4.0:
+            break
+        total += power
+    return total
+
+
+@case(SECTION, "`next` of a generator at the same place in all lanes that sees no object", FLOATS)
+def stepped_generator(x):
+    powers = powers_of(x)
+    return next(powers) + 2.0 * next(powers) + next(powers, 1.0)
+
+
+def powers_below(x):
+    if x > 2.0:
+        yield x
+    yield x * x
+
+
+@case(SECTION, "`next`, twice, of a generator that stands at other places in other lanes", FLOATS,
+      code="flatten/unsupported-expression")
+def stepped_by_lane(x):
+    powers = powers_below(x)
+    return next(powers) + next(powers)
 
 
 @case(SECTION, "functions without source", FLOATS, code="flatten/unknown-call")

@@ -124,9 +124,10 @@ _code("flatten/int-too-large", "an integer does not fit into 64 bits",
 _code("flatten/not-yet", "this is not built yet",
       "the construct or option is planned, and is refused until it is exact",
       "see the help line of the message")
-_code("flatten/generator", "generators and coroutines cannot be flattened",
+_code("flatten/generator", "this use of a generator, or a coroutine, cannot be flattened",
       "a twin computes and returns one value for each element, without stops in between",
-      "return a tuple instead of yielding, pass what would be awaited as an argument")
+      "loop over the generator where it is made, return a tuple instead of yielding, pass what would be awaited as an "
+      "argument")
 _code("flatten/target-operation", "the target has no such operation or constant",
       "the language of the target has fewer functions than Python, or other numbers",
       "rewrite the expression, or run the twin on NumPy or numba")

@@ -180,11 +180,12 @@ _cache: dict[int, tuple[weakref.ref[types.CodeType], Captured]] = {}
 """By the identity of the code object: equal code may stand in several files."""
 
 
-def capture(fn: types.FunctionType) -> Captured:
-    """The captured tree of a Python function. FlattenError flatten/source-missing without source,
-    flatten/source-changed where the file has another text now."""
+def capture(fn: types.FunctionType, *, generators: bool = False) -> Captured:
+    """The captured tree of a Python function; `generators`: also of one that is called. FlattenError
+    flatten/source-missing without source, flatten/source-changed where the file has another text now."""
     code = fn.__code__
-    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    refused = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | (0 if generators else inspect.CO_GENERATOR)
+    if code.co_flags & refused:
         raise _generator(fn)
     known, captured = _cache.get(id(code), (None, None))
     if known is None or captured is None or known() is not code:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyflat.frontend.space import comparisons, containers, item_writes, looking, numbers, objects, operators, scratch
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.syntax import calls, comprehensions, expressions, rolled_loops, statements
+from pyflat.frontend.syntax import calls, comprehensions, expressions, generators, rolled_loops, statements
 
 
 class PythonEvaluator(Evaluator):
@@ -38,6 +38,9 @@ class PythonEvaluator(Evaluator):
     fold = comprehensions.fold
     listed = comprehensions.listed
     repeat = rolled_loops.roll_counter
+    consume = generators.run
+    iterator = generators.iterator
+    steps = generators.steps
     call = calls.call
     inline = calls.inline
     evaluate = expressions.evaluate

@@ -141,6 +141,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
         handler = _HANDLERS.get(fn)
     except TypeError:
         return None
+    given = iterators.of_generator(s, fn, arguments, node)
+    if given is not None:
+        return given
     if handler is None:
         return None
     if fn is not isinstance:

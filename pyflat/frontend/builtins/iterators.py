@@ -10,17 +10,20 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import libcst as cst
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.builtins.support import Handler, only
+from pyflat.frontend.library import iterators as over_generators
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import arrays, characters, containers, growing, ragged
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import is_folded, maybe_unbound, numeric_kind, present_in
+from pyflat.frontend.state.kinds import is_folded, is_generator, maybe_unbound, numeric_kind, present_in
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -28,6 +31,7 @@ from pyflat.frontend.state.values import (
     Arguments,
     Array,
     DictRef,
+    GeneratorCall,
     GuardedUnion,
     IterRef,
     Lazy,
@@ -230,6 +234,36 @@ def _at(s: Evaluator, column: Abstract, length: Abstract, counter: Abstract, nod
     return item if column.item is None else column.item(item)
 
 
+# --- over a generator
+_ITERATED = {sum, min, max, any, all, list, tuple, set, frozenset, sorted, enumerate, iter}
+"""They iterate over their only argument or first one."""
+
+
+def of_generator(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    """The value of a builtin or a function of itertools that is given a generator; None for any other call."""
+    own = over_generators.INSTEAD.get(fn)
+    given = arguments.positional
+    if fn in _ITERATED and len(given) == 1 and (made := s.space.iterator(given[0], node)) is not given[0]:
+        return s.space.call(Static(fn), Arguments([made], arguments.named), node)
+    if fn is next and given and isinstance(given[0], Lazy) and isinstance(node, cst.Call) and isinstance(
+            node.args[0].value, cst.Name):
+        return next_(s, Arguments([_stepped(s, given[0], node), *given[1:]], arguments.named), node)
+    generators = [each for each in given if is_generator(each)]
+    if own is None or not generators:
+        return None
+    for each in generators:
+        s.require_unused(each, node)
+    return s.space.call(Static(own), arguments, node)
+
+
+def _stepped(s: Evaluator, source: Abstract, node: cst.CSTNode) -> Abstract:
+    """A generator that has a name may be asked for more."""
+    if isinstance(source, Lazy) and isinstance(source.written, GeneratorCall) and not source.used:
+        with suppress(FlattenError):
+            return s.space.steps(source.written, node)
+    return source
+
+
 # --- iter and next
 def iter_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """An iterator with identity: what is left of it lives on the heap."""
@@ -255,13 +289,12 @@ def next_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
             return default[0]
         raise s.raised(StopIteration, node)
 
+    if is_generator(source):
+        return s.space.call(Static(over_generators.next_of), arguments, node)
     if isinstance(source, IterRef):
-        left = heap.contents(s, source, node)
-        if not left:
-            return nothing()
-        heap.rewrite(s, source, left[1:], node)
-        first: Abstract = left[0]
-        return first
+        for first in s.space.iterate(source, node):
+            return first
+        return nothing()
     if not isinstance(source, Lazy) or source.written is None:
         raise s.refuse("flatten/unknown-call", "next() of this iterator cannot be flattened", node,
                        help="write next(iter(...)), or next() of a generator expression")

@@ -27,7 +27,7 @@ from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, is_folded, is_number_union, lane, numeric_kind
+from pyflat.frontend.state.kinds import describe, is_folded, is_generator, is_number_union, lane, numeric_kind
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -303,8 +303,8 @@ def sort_lanes(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstrac
     key = arguments.named.get("key", Static(None))
     if isinstance(source, ListRef) and growing.is_growing(s, source):
         return _sort_growing(s, source, arguments, node)
-    if is_folded(source) and s.grows:
-        return _sort_growing(s, s.space.listed(source, node), arguments, node)
+    if is_generator(source) or is_folded(source) and s.grows:
+        return sort_lanes(s, Arguments([s.space.listed(source, node)], arguments.named), node)
     items = _unordered(s, source, node, key)
     if heap.has_gaps(items):
         return _sort_ragged(s, items, arguments, node)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import libcst as cst
 import numpy as np
 
+from pyflat.frontend.library import iterators
 from pyflat.frontend.space import (
     arrays,
     characters,
@@ -32,6 +33,7 @@ from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import (
     describe,
+    is_generator,
     is_lane_number,
     is_number_union,
     lane,
@@ -66,6 +68,8 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 @per_alternative("container")
 def contains(s: Evaluator, container: Abstract, item: Abstract, node: cst.CSTNode) -> Abstract:
     """`item in container`, by == in order; an item found by identity counts as Python counts it."""
+    if is_generator(container):
+        return s.space.truth(s.space.call(Static(iterators.contains), Arguments([container, item], {}), node))
     container = scratch.seen(s, container)
     if isinstance(container, Scratch) and type(container.value) is dict:
         return scratch.contains(s, container, item, node)

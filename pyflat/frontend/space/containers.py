@@ -31,6 +31,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import (
     alternatives,
     describe,
+    is_generator,
     lane,
     maybe_unbound,
     number_base,
@@ -61,6 +62,7 @@ from pyflat.frontend.state.values import (
     Slice,
     Static,
     Subscript,
+    Unavailable,
     Unsigned,
     View,
 )
@@ -98,12 +100,19 @@ def dict_entries(s: Evaluator, value: Abstract) -> dict[Any, Abstract]:
 
 # --- iterating
 def items_now(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
-    return list(iterate(s, value, node))
+    return list(iterate(s, _made(s, value, node), node))
 
 
 def items_or_gaps(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> list[Abstract]:
     """Like items_now; an item that a generator's `if` leaves out in some lanes is a GuardedUnion with UNBOUND."""
-    return list(gaps_of(s, value, node))
+    return list(gaps_of(s, _made(s, value, node), node))
+
+
+def _made(s: Evaluator, value: Abstract, node: cst.CSTNode | None) -> Abstract:
+    """A list of the items of a generator, which are all asked for; anything else as it is."""
+    if node is not None:
+        value = s.space.iterator(value, node)
+    return s.space.listed(value, node) if node is not None and is_generator(value) else value
 
 
 def gaps_of(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> Iterator[Abstract]:
@@ -208,6 +217,8 @@ def _live(s: Evaluator, ref: ListRef, node: cst.CSTNode | None) -> Iterator[Abst
 def _used_up(s: Evaluator, ref: IterRef, node: cst.CSTNode | None) -> Iterator[Abstract]:
     while left := heap.contents(s, ref, node):
         heap.rewrite(s, ref, left[1:], node)
+        if isinstance(left[0], Unavailable):
+            raise left[0].error
         yield left[0]
 
 

@@ -77,6 +77,10 @@ class Reached:
         while self.waiting:
             self._look_at(self.waiting.pop())
 
+    def has_identity(self) -> bool:
+        """There is something among them that may change, or is used up."""
+        return bool(self.refs or self.closures or self.iterators)
+
     def _look_at(self, value: Abstract) -> None:
         match value:
             case ListRef() | DictRef() | ObjRef() | StoreRef() | MemoryRef():

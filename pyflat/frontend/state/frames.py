@@ -259,11 +259,14 @@ class Evaluator:
         del self.space
 
     def use_up(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
+        self.require_unused(iterator, node)
+        iterator.used = True
+
+    def require_unused(self, iterator: Lazy | Ranges, node: cst.CSTNode | None) -> None:
         """An iterator gives its items once: not to a second loop, nor in every iteration of a loop that stays one."""
         if iterator.used or iterator.serial < self.round:
             raise self.refuse("flatten/unsupported-expression", "an iterator is used a second time", node,
                               help="make it a tuple(...) first, or make the iterator where it is used")
-        iterator.used = True
 
     def share(self, found: Reached) -> None:
         """Objects that other calls may have from now on."""
@@ -436,11 +439,12 @@ class Evaluator:
         if cls is UndecidedError:
             return self.fault("Undecided", message, node)
         for scope in reversed(self.tries if not self.texts or cls not in (TypeError, AttributeError) else ()):
+            if issubclass(cls, StopIteration) and any(f.give for f in self.frames[self.frames.index(scope.frame) + 1:]):
+                cls = RuntimeError  # a generator lets none out (PEP 479)
             if issubclass(cls, scope.catches):
                 state = self.state
                 if scope.frame is not self.frame:
-                    assert scope.frame.state is not None
-                    state = State(dict(scope.frame.state.locals), self.state.heap)
+                    state = State(dict(self.locals_of(scope.frame)), self.state.heap)
                 end = self.build.end(Exit(scope.raised.label))
                 scope.raised.edges.append(IncomingEdge(self.build.block, end, state, Static(cls)))
                 return ControlLeft()
@@ -543,6 +547,34 @@ class Evaluator:
         """The states of the frames below the running one."""
         self.trace.outside_reads += 1
         return [frame.state for frame in self.frames[:-1] if frame.state is not None]
+
+    # --- generators
+    def resume(self, frame: Frame, other: Frame) -> None:
+        """`frame` runs on, its generator or consumer `other` waits: `x` of the one that waits is `x@7` among the locals
+        of the one that runs, 7 being its number, so that paths and loops join the variables of both."""
+        mine = f"@{frame.ident}"
+        names = {name.removesuffix(mine) if "@" in name else f"{name}@{other.ident}": value
+                 for name, value in self.state.locals.items()}
+        self.state = State(names, self.state.heap)
+        frame.holder, other.holder, frame.state, other.state = None, frame, None, None
+
+    def locals_of(self, frame: Frame, node: cst.CSTNode | None = None) -> dict[str, Abstract]:
+        """The variables of a frame, which need not run."""
+        holder = frame
+        while holder.holder is not None:
+            holder = holder.holder
+        state = self.state if self.frames and holder is self.frame else holder.state
+        if state is None:
+            raise self.refuse("flatten/generator", "a function reads the variables of a generator that has ended", node,
+                              help="give it their values as defaults")
+        mine = f"@{frame.ident}"
+        return state.locals if holder is frame else {
+            name.removesuffix(mine): value for name, value in state.locals.items() if "@" in name}
+
+    def forget_waiting(self, before: State) -> None:
+        """Generators that were begun since `before` do not go on: their variables are dropped."""
+        names = {name: value for name, value in self.state.locals.items() if "@" not in name or name in before.locals}
+        self.state = State(names, self.state.heap)
 
     # --- naming
     def name_value(self, value: Abstract, name: str, statement: cst.CSTNode | None) -> Abstract:

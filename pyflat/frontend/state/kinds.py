@@ -24,6 +24,8 @@ from pyflat.frontend.state.values import (
     Contents,
     Derived,
     DictRef,
+    GeneratorCall,
+    GeneratorExpression,
     GuardedUnion,
     IterRef,
     LaneSet,
@@ -267,12 +269,17 @@ def describe(value: Abstract) -> str:
     return {BOOL: "a bool", INT: "an int", FLOAT: "a float"}[kind] if kind else "an unbound name"
 
 
+def is_generator(value: object) -> TypeGuard[Lazy]:
+    """What a call of a generator function gives, before any item is asked for."""
+    return isinstance(value, Lazy) and isinstance(value.written, GeneratorCall) and not value.written.begun
+
+
 def is_folded(value: Abstract) -> bool:
-    """A range that stays a loop, or a generator over one."""
-    if isinstance(value, Ranges):
+    """A range that stays a loop, a generator function's items, or a generator over one of these."""
+    if isinstance(value, Ranges) or is_generator(value):
         return True
-    return isinstance(value, Lazy) and value.written is not None and not value.used \
-        and isinstance(value.written.source, Ranges)
+    return isinstance(value, Lazy) and isinstance(value.written, GeneratorExpression) and not value.used \
+        and is_folded(value.written.source)
 
 
 # --- unions

@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 import libcst as cst
 import numpy as np
 
-from pyflat.errors import InternalError
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import python_type
@@ -111,9 +110,7 @@ def variable(s: Evaluator, frame: Frame, name: str) -> Abstract:
     """What the name means in a frame: its value, or the box that has it."""
     if frame is s.frame:
         return s.state.locals.get(name, UNBOUND)
-    if frame.state is None:
-        raise InternalError("a closure reads a frame that has no state")
-    return frame.shadowed.get(name) or frame.state.locals.get(name, UNBOUND)
+    return frame.shadowed.get(name) or s.locals_of(frame).get(name, UNBOUND)
 
 
 def bind(s: Evaluator, signature: inspect.Signature, arguments: Arguments, node: cst.CSTNode) -> dict[str, Abstract]:

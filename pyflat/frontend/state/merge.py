@@ -104,7 +104,7 @@ class Joiner:
             old = before.locals.get(name, UNBOUND)
             for path in paths:
                 if path.get(name, UNBOUND) is not old:
-                    names[name] = self.join([each.get(name, UNBOUND) for each in paths], name)
+                    names[name] = self.join([each.get(name, UNBOUND) for each in paths], name.partition("@")[0])
                     break
             else:
                 names[name] = old

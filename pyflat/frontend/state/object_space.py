@@ -13,7 +13,18 @@ from typing import Any, Protocol
 
 import libcst as cst
 
-from pyflat.frontend.state.values import Abstract, Arguments, Ranges, Scratch, Static, Subscript
+from pyflat.frontend.state.values import (
+    Abstract,
+    Arguments,
+    GeneratorCall,
+    IterRef,
+    Lazy,
+    Ranges,
+    Scope,
+    Scratch,
+    Static,
+    Subscript,
+)
 from pyflat.ir.nodes import Value
 
 Step = Callable[[Abstract, Callable[[], Abstract]], Abstract]
@@ -88,6 +99,17 @@ class ObjectSpace(Protocol):
 
     def repeat(self, node: cst.CSTNode, bounds: Ranges, each: Callable[[Any, Abstract], None], /) -> None:
         """A loop that stays one over a range; `each(scope, counter)` is an iteration."""
+
+    def consume(self, source: Lazy, body: Callable[[Abstract], object], node: cst.CSTNode, /, *,
+                exits: tuple[Scope, ...] = (), leaves: bool = False) -> Abstract:
+        """`body` of each item of a generator; what the generator returns. `exits`: the scopes that `body` may leave to
+        besides those of its frame, `leaves` whether it may leave at all."""
+
+    def iterator(self, value: Abstract, node: cst.CSTNode, /) -> Abstract:
+        """The generator that `iter(value)` gives, the value where that is none."""
+
+    def steps(self, call: GeneratorCall, node: cst.CSTNode, /) -> IterRef:
+        """What is left of a generator whose items are asked for one by one."""
 
     # --- calls
     def call(self, function: Abstract, arguments: Arguments, node: cst.CSTNode, /) -> Abstract:

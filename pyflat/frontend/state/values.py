@@ -276,16 +276,30 @@ class GeneratorExpression:
     frame: Frame
     node: Any
     source: Abstract
+    hidden: tuple[str, ...] = ()
+    """The variables of the comprehensions that it stands in."""
+
+
+@dataclass(eq=False, slots=True)
+class GeneratorCall:
+    """A call of a generator function: its frame, which has not begun to run, the call, and the frames around it."""
+
+    frame: Frame
+    node: Any
+    around: tuple[Frame, ...]
+    left: IterRef = field(default_factory=IterRef)
+    """What is left of its items, where they were made before they were asked for (`begun`, on some path)."""
+    begun: bool = False
 
 
 @dataclass(eq=False, slots=True)
 class Lazy:
-    """`written`: the generator expression that it comes from, None for other iterators. `serial`:
-    the place among all iterators, in the order of their making."""
+    """`written`: the generator expression or the call of a generator function that it comes from, None for other
+    iterators. `serial`: the place among all iterators, in the order of their making."""
 
     start: Callable[[], Iterator[Abstract]]
     used: bool = False
-    written: GeneratorExpression | None = None
+    written: GeneratorExpression | GeneratorCall | None = None
     serial: int = field(default_factory=_serials.__next__)
 
 
@@ -437,6 +451,12 @@ Contents = tuple[Any, ...]
 NONE = Static(None)
 
 
+MAX_STEPS = 32
+"""Items of a generator that are made before they are asked for."""
+NOT_BEGUN: Contents = (NONE,) * (MAX_STEPS + 2)
+"""What is left of a generator of which no item was asked for: more than of any other, so that paths do not join."""
+
+
 class Conflict:
     """Heap contents that the edges left in different shapes: an error only where they are read."""
 
@@ -542,6 +562,15 @@ class Frame:
     """The loop that the frame runs as (`syntax.recursive_calls`)."""
     origins: dict[int, Origin] = field(default_factory=dict)
     """By the identity of nodes, which the captured tree keeps."""
+    give: Callable[[Abstract], object] | None = None
+    """Of a generator: what its consumer does with an item."""
+    exits: tuple[Scope, ...] = ()
+    """Of a generator: where its consumer may leave to."""
+    leaves: bool = False
+    """Of a generator: its consumer may leave it before its end."""
+    holder: Frame | None = None
+    """Of a generator and its consumer one runs: its locals have those of the other, under the names that
+    `Evaluator.resume` gives them."""
     identity: Any = field(init=False)
     """What recursion is judged by: the function, or the text of a closure."""
 

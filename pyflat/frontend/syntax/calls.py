@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
@@ -22,6 +23,7 @@ from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe
 from pyflat.frontend.state.signatures import no_progress
 from pyflat.frontend.state.values import (
+    NOT_BEGUN,
     UNBOUND,
     Abstract,
     Arguments,
@@ -29,7 +31,9 @@ from pyflat.frontend.state.values import (
     BoxRef,
     Closure,
     Frame,
+    GeneratorCall,
     GuardedUnion,
+    Lazy,
     ObjRef,
     Partial,
     Scope,
@@ -344,7 +348,7 @@ def _is_user_class(cls: type) -> bool:
 def inline(s: Evaluator, fn: types.FunctionType, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """Evaluate a Python function in place."""
     try:
-        captured = capture(fn)
+        captured = capture(fn, generators=True)
     except FlattenError as error:
         raise _with_note(s, error, fn, node) from None
     s.guards.code(fn)
@@ -394,10 +398,14 @@ def _tree_signature(closure: Closure) -> inspect.Signature:
 
 def enter(s: Evaluator, frame: Frame, node: cst.CSTNode) -> Abstract:
     """Run a frame as a region whose label is its return; the caller's locals are untouched."""
+    if frame.captured.once(scopes.yields, frame.captured.tree):
+        made = GeneratorCall(frame, node, tuple(s.frames))
+        s.state.heap[made.left] = NOT_BEGUN
+        return Lazy(lambda: s.space.iterate(s.space.steps(made, node), node), written=made)
     stacked = s.frame.recursion if s.frames and s.frame.identity is frame.identity else None
     if isinstance(stacked, stacked_calls.Stacked):
         return stacked_calls.called(s, s.frame, stacked, frame.arguments, node)
-    _check_recursion(s, frame, node)
+    check_recursion(s, frame, node)
     found = repeated_calls.copied(s, frame)
     if not isinstance(found, repeated_calls.Evaluation):
         return found
@@ -436,10 +444,10 @@ def run_body(s: Evaluator, frame: Frame) -> Abstract:
     found = recursive_calls.plan(frame) if outermost else None
     calls = stacked_calls.plan(frame) if outermost else 0
     if found is None and not calls:
-        return _straight(s, tree)
+        return straight(s, tree)
     undo = loops.checkpoint(s)
     try:
-        return loops.built_aside(s, lambda: _straight(s, tree))
+        return loops.built_aside(s, lambda: straight(s, tree))
     except FlattenError as error:
         if error.code not in ("flatten/recursion", "flatten/int-too-large"):
             raise
@@ -484,7 +492,7 @@ def _collected(s: Evaluator, frame: Frame, calls: frozenset[cst.Call], opcode: s
     return recursive_calls.run(s, frame, recursive_calls.Recursion(calls, opcode, bind))
 
 
-def _straight(s: Evaluator, tree: cst.FunctionDef) -> Abstract:
+def straight(s: Evaluator, tree: cst.FunctionDef) -> Abstract:
     s.space.execute(tree.body)
     drop_locals(s)
     return Static(None)
@@ -493,11 +501,13 @@ def _straight(s: Evaluator, tree: cst.FunctionDef) -> Abstract:
 def drop_locals(s: Evaluator) -> None:
     """A frame that is left takes its locals along, unless a closure may still read them."""
     if not s.frame.has_closures:
-        s.state = State({}, s.state.heap)
+        held = {name: value for name, value in s.state.locals.items() if "@" in name} if s.frame.give else {}
+        s.state = State(held, s.state.heap)
 
 
-def _check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode) -> None:
-    active = [f for f in s.frames if f.identity is frame.identity]
+def check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode, around: Sequence[Frame] | None = None) -> None:
+    """Refuse a recursion without an end; `around`: the frames that ran at the call, where it runs later."""
+    active = [f for f in around or s.frames if f.identity is frame.identity]
     repeated = [f for f in active if not _made_apart(f, frame) and no_progress(f.arguments, frame.arguments)]
     frame.recursive = bool(repeated)
     s.trace.outside_reads += frame.recursive

@@ -23,7 +23,7 @@ import libcst as cst
 from pyflat.frontend.space import containers, growing, item_writes, ragged
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import per_alternative
+from pyflat.frontend.state.kinds import is_folded, is_generator, per_alternative
 from pyflat.frontend.state.values import (
     NONE,
     UNBOUND,
@@ -47,10 +47,10 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
 
     An element whose `if` depends on lanes is a GuardedUnion between the value and UNBOUND, which reductions understand.
     """
-    first = growing.as_range(s, s.space.evaluate(node.for_in.iter), node.for_in.iter)
-    if isinstance(node, cst.GeneratorExp) or at_once and isinstance(first, Ranges):
+    first = _first_of(s, node.for_in)
+    if isinstance(node, cst.GeneratorExp) or at_once and is_folded(first):
         return lazily(s, node, first)
-    if isinstance(node, cst.ListComp) and isinstance(first, Ranges):
+    if isinstance(node, cst.ListComp) and is_folded(first):
         return listed(s, lazily(s, node, first), node)
     items = list(_elements_of(s, node.for_in, first, functools.partial(_element, s, node.elt)))
     if isinstance(node, cst.ListComp):
@@ -58,11 +58,15 @@ def evaluate(s: Evaluator, node: Any, *, at_once: bool = False) -> Abstract:
     return s.space.call(Static(set), Arguments([heap.new_list(s, items)], {}), node)
 
 
+def _first_of(s: Evaluator, clause: cst.CompFor) -> Abstract:
+    return s.space.iterator(growing.as_range(s, s.space.evaluate(clause.iter), clause.iter), clause.iter)
+
+
 def lazily(s: Evaluator, node: cst.GeneratorExp | cst.ListComp, first: Abstract) -> Lazy:
     """A generator of the elements; also a list comprehension, where it is consumed at once."""
 
     return Lazy(functools.partial(_generate, s, s.frame, node, first),
-                written=GeneratorExpression(s.frame, node, first))
+                written=GeneratorExpression(s.frame, node, first, s.frame.hidden))
 
 
 def _element(s: Evaluator, node: cst.BaseExpression, present: Value | None) -> Abstract:
@@ -178,18 +182,19 @@ def fold(s: Evaluator, value: Abstract, start: Abstract, step: Step, node: cst.C
     """The accumulator after all elements of what `is_folded`."""
     if isinstance(value, Ranges):
         return _fold_range(s, value, start, step, node)
+    if isinstance(value, Lazy) and value.written is not None and s.frame is not value.written.frame:
+        value = s.space.iterator(value, node)
     assert isinstance(value, Lazy) and value.written is not None
-    s.use_up(value, node)
-    written = value.written
-    if s.frame is not written.frame:
-        raise s.refuse("flatten/generator", "a generator expression is consumed by another function", written.node,
-                       help="pass a list or tuple")
-    name = _accumulator(s, start)
+    name, written = _accumulator(s, start), value.written
 
-    def element() -> None:
-        s.state.locals[name] = step(s.state.locals[name], lambda: s.space.evaluate(written.node.elt))
+    def add(make: Callable[[], Abstract]) -> None:
+        s.state.locals[name] = step(s.state.locals[name], make)
 
-    _clause(s, written.node.for_in, written.source, element)
+    if isinstance(written, GeneratorExpression):
+        s.use_up(value, node)
+        _clause(s, written.node.for_in, written.source, lambda: add(lambda: s.space.evaluate(written.node.elt)))
+    else:
+        s.space.consume(value, lambda item: add(lambda: item), node)
     return s.state.locals.pop(name)
 
 
@@ -228,6 +233,10 @@ def _clause(s: Evaluator, clause: cst.CompFor, source: Abstract, inside: Callabl
     source = growing.as_range(s, source, clause.iter)
     if isinstance(source, Ranges):
         rolled.roll_counter(s, clause, source, lambda _, counter: one(counter))
+        return
+    source = s.space.iterator(source, clause.iter)
+    if is_generator(source):
+        s.space.consume(source, one, clause.iter)
         return
     for item in s.space.iterate(source, clause.iter):
         one(item)

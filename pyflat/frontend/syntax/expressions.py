@@ -31,7 +31,7 @@ from pyflat.frontend.state.values import (
     Unavailable,
     View,
 )
-from pyflat.frontend.syntax import calls, comprehensions, narrowing
+from pyflat.frontend.syntax import calls, comprehensions, generators, narrowing
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.types import BOOL, INT
 
@@ -89,7 +89,7 @@ def _number(node: cst.BaseExpression) -> Static | None:
 
 
 def _words(node: cst.CSTNode) -> str:
-    names = {"Await": "await", "Yield": "yield", "Lambda": "lambda", "SetComp": "a set comprehension",
+    names = {"Await": "await", "Lambda": "lambda", "SetComp": "a set comprehension",
              "StarredElement": "a starred element", "TemplatedString": "a t-string"}
     name = type(node).__name__
     return names.get(name, f"`{name}`")
@@ -239,7 +239,7 @@ def _elements(s: Evaluator, elements: Any) -> list[Abstract]:
     for element in elements:
         value = evaluate(s, element.value)
         if isinstance(element, cst.StarredElement):
-            items += s.space.items(value)
+            items += s.space.items(value, element)
         else:
             items.append(value)
     return items
@@ -470,5 +470,5 @@ _RULES: dict[type, Callable[[Evaluator, Any], Abstract]] = {
     cst.Attribute: lambda s, node: s.space.getattr(evaluate(s, node.value), node.attr.value, node),
     cst.Subscript: _subscript, cst.Lambda: calls.close_over, cst.Call: calls.call_node,
     cst.ListComp: comprehensions.evaluate, cst.GeneratorExp: comprehensions.evaluate,
-    cst.SetComp: comprehensions.evaluate, cst.DictComp: comprehensions.evaluate_dict,
+    cst.Yield: generators.yielded, cst.SetComp: comprehensions.evaluate, cst.DictComp: comprehensions.evaluate_dict,
 }

@@ -19,8 +19,8 @@ from pyflat.errors import FlattenError
 from pyflat.frontend.space import containers, growing, memories
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import ControlLeft, Evaluator, Nest
-from pyflat.frontend.state.kinds import per_alternative
-from pyflat.frontend.state.values import NONE, Abstract, LoopScope, Ranges, Scope, Static, View
+from pyflat.frontend.state.kinds import is_generator, per_alternative
+from pyflat.frontend.state.values import NONE, Abstract, Lazy, LoopScope, Ranges, Scope, Static, View
 from pyflat.frontend.syntax import rolled_loops as rolled
 from pyflat.frontend.syntax import scopes
 
@@ -47,6 +47,10 @@ def execute_for(s: Evaluator, node: cst.For) -> None:
 
 @per_alternative("source")
 def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
+    source = s.space.iterator(source, node.iter)
+    if is_generator(source):
+        _consume(s, node, source)
+        return
     if isinstance(source, View):
         source = memories.rows(s, source, node)
     if s.loops != "unroll":
@@ -73,6 +77,20 @@ def _for_over(s: Evaluator, node: cst.For, source: Abstract) -> None:
         _unroll_or_roll(s, node, source.value)
         return
     _unroll(s, node, containers.gaps_of(s, source, node.iter), length)
+
+
+def _consume(s: Evaluator, node: cst.For, source: Lazy) -> None:
+    """Over a generator: the body of the loop is where the generator yields."""
+    found = s.frame.captured.once(scopes.jumps, node.body)
+    scope, before = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None), s.state
+
+    def one(item: Abstract) -> None:
+        s.space.assign(node.target, item)
+        _iteration(s, scope, node.body, "continue" in found)
+
+    _with_orelse(s, node, scope, lambda: s.space.consume(
+        source, one, node, exits=() if scope.leave is None else (scope.leave,), leaves=scopes.may_leave(node.body)))
+    s.forget_waiting(before)
 
 
 def _is_kept(s: Evaluator, node: cst.For, length: int) -> bool:
@@ -181,7 +199,7 @@ def _unroll(s: Evaluator, node: cst.For, items: Iterator[Abstract], length: int 
     _with_orelse(s, node, scope, run)
 
 
-def _with_orelse(s: Evaluator, node: cst.For | cst.While, scope: LoopScope, run: Callable[[], None]) -> None:
+def _with_orelse(s: Evaluator, node: cst.For | cst.While, scope: LoopScope, run: Callable[[], object]) -> None:
     """The iterations and the `else` of a loop, which a `break` leaves."""
 
     def whole() -> None:
@@ -329,16 +347,16 @@ def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
                 if not test.value:
                     break
                 trips += 1
-                if nest.count >= s.unrolled or trips > most and _lanes_leave(scope):
-                    raise TooLongError(unbounded if _lanes_leave(scope) or trips <= 1 else _too_long(s, node, trips))
+                if nest.count >= s.unrolled or trips > most and _lanes_leave(s, scope):
+                    raise TooLongError(unbounded if _lanes_leave(s, scope) or trips <= 1 else _too_long(s, node, trips))
                 _count(s, nest, node, None)
                 _iteration(s, scope, node.body, "continue" in found)
 
     _with_orelse(s, node, scope, run)
 
 
-def _lanes_leave(scope: LoopScope) -> bool:
-    return scope.leave is not None and bool(scope.leave.edges)
+def _lanes_leave(s: Evaluator, scope: LoopScope) -> bool:
+    return scope.leave is not None and bool(scope.leave.edges) or any(each.edges for each in s.frame.exits)
 
 
 # --- how long a nest is at least

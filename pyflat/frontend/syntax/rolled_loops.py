@@ -61,6 +61,7 @@ def remember_edges(s: Evaluator) -> Callable[[], None]:
     learnt from conditions."""
     scopes_now = [f.returns for f in s.frames]
     scopes_now += [x for f in s.frames for loop in f.loops for x in (loop.leave, loop.again) if x is not None]
+    scopes_now += [scope for f in s.frames for scope in f.exits]
     sizes = [(scope, len(scope.edges)) for scope in scopes_now]
     known, outside = len(s.facts), s.round
 
@@ -257,7 +258,7 @@ def _write(state: State, place: Place, value: Abstract) -> None:
 def _title(state: State, place: Place) -> str:
     """The variable's name; the attribute or key of an object."""
     if isinstance(place, str):
-        return place
+        return place.partition("@")[0]
     ref, index = place
     return "" if isinstance(ref, ListRef | StoreRef | MemoryRef) else str(state.heap[ref][index][0])
 

@@ -89,6 +89,11 @@ def returns(body: cst.BaseSuite) -> bool:
     return _has(body, cst.Return)
 
 
+def yields(tree: Tree) -> bool:
+    """It is a generator function."""
+    return any(isinstance(node, cst.Yield) for node in nodes_in(tree.body, (cst.FunctionDef, cst.Lambda)))
+
+
 def may_leave(body: cst.BaseSuite) -> bool:
     """A loop's body has a break or return somewhere."""
     return _has(body, (cst.Break, cst.Return))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from pyflat.frontend.space import arrays, containers, growing, memories, operato
 from pyflat.frontend.space.scalars import METHODS
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, per_alternative
+from pyflat.frontend.state.kinds import describe, is_generator, per_alternative
 from pyflat.frontend.state.values import (
     UNBOUND,
     Abstract,
@@ -77,8 +78,8 @@ def _nothing(s: Evaluator, node: Any) -> None:
 
 def _expression(s: Evaluator, node: cst.Expr) -> None:
     value = node.value
-    if isinstance(value, cst.Yield | cst.Await):
-        raise s.refuse("flatten/generator", "generators and coroutines cannot be flattened", node)
+    if isinstance(value, cst.Await):
+        raise s.refuse("flatten/generator", "coroutines cannot be flattened", node)
     if not isinstance(value, cst.SimpleString | cst.ConcatenatedString | cst.Ellipsis):
         s.space.evaluate(value)
 
@@ -130,6 +131,8 @@ def _bind_name(s: Evaluator, target: cst.Name, value: Abstract, statement: cst.C
 
 def _unpack(s: Evaluator, elements: Sequence[cst.BaseElement], value: Abstract, node: cst.CSTNode) -> None:
     stars = [i for i, e in enumerate(elements) if isinstance(e, cst.StarredElement)]
+    if not stars and is_generator(value := s.space.iterator(value, node)):  # one more shows that there are too many
+        value = s.space.call(Static(itertools.islice), Arguments([value, Static(len(elements) + 1)], {}), node)
     items = memories.unpacked(s, value, len(elements), node) if isinstance(value, View) and not stars \
         else containers.items_to_unpack(s, value, len(elements), node)
     if stars:
