@@ -64,8 +64,8 @@ def _lifted(s: Evaluator, value: Derived) -> Abstract:
     strings.checks.append((value.compute, frozenset(tags)))
     returned = [tag for tag in tags if not isinstance(tag, type)]
     raised = [tag for tag in tags if isinstance(tag, type)]
-    for tag in raised if returned else raised[1:]:
-        heap.raise_if(s, _answer(s, value, BOOL, tag, is_tag=True), tag)
+    for cls in raised if returned else raised[1:]:
+        heap.raise_if(s, _answer(s, value, BOOL, cls, is_tag=True), cls)
     if not returned:
         raise s.raised(raised[0])
     *others, last = returned

@@ -55,7 +55,7 @@ def run(s: Evaluator, function: Any, arguments: Arguments, refusal: FlattenError
         assert isinstance(found, Static)
         if found.value.raised is not None:
             raise s.raised(found.value.raised, node)
-        return _Result(s, watch, copies).abstract(found.value.value)
+        return _Converter(s, watch, copies).abstract(found.value.value)
     except _NotKnownError:
         raise refusal from None
     except NotWatchedError as stopped:
@@ -90,22 +90,22 @@ def _of_strings(s: Evaluator, function: Any, arguments: Arguments, refusal: Flat
         raise refusal from None
 
 
-class _Found:
+class _Outcome:
     """What a run gives, as one known object."""
 
     def __init__(self, value: Any, raised: type[BaseException] | None = None):
         self.value, self.raised = value, raised
 
 
-def _outcome(watch: Watch, function: Any, args: list[Any], named: dict[str, Any]) -> _Found:
+def _outcome(watch: Watch, function: Any, args: list[Any], named: dict[str, Any]) -> _Outcome:
     try:
-        return _Found(watch.run(function, args, named))
+        return _Outcome(watch.run(function, args, named))
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError):
         raise
     except (RecursionError, MemoryError):
         raise _NotKnownError from None
     except Exception as error:  # noqa: BLE001 - the function's own
-        return _Found(None, type(error))
+        return _Outcome(None, type(error))
 
 
 def _python(s: Evaluator, value: Abstract, copies: dict[Ref, Any], node: cst.CSTNode) -> Any:
@@ -133,7 +133,7 @@ def _python(s: Evaluator, value: Abstract, copies: dict[Ref, Any], node: cst.CST
     raise _NotKnownError
 
 
-class _Result:
+class _Converter:
     """What a run gives, as the flattened code has it."""
 
     def __init__(self, s: Evaluator, watch: Watch, copies: dict[Ref, Any]):
