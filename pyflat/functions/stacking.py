@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.functions import moments
+
 _TIME = ("hour", "minute", "second", "microsecond", "tzinfo", "fold")
 DATES: dict[type, tuple[str, ...]] = {
     datetime.date: ("year", "month", "day"),
     datetime.datetime: ("year", "month", "day", *_TIME),
     datetime.time: _TIME,
     datetime.timedelta: ("days", "seconds", "microseconds"),
+    moments.Timestamp: ("ticks", "per"),
+    moments.Timedelta: ("ticks", "per"),
 }
-"""Classes of `datetime` that results may have, and the arguments by which their objects are made."""
+"""Classes of `datetime` and `moments` that results may have, and the arguments by which their objects are made."""
 
 
 def stacked(items: Sequence[Any], extent: tuple[int, ...]) -> np.ndarray[Any, Any]:
@@ -29,6 +33,8 @@ def stacked(items: Sequence[Any], extent: tuple[int, ...]) -> np.ndarray[Any, An
 def date_lanes(cls: type, items: Sequence[Any]) -> Any:
     """A date of these parts (see DATES), where one is an array of lanes an array of objects; None in lanes whose parts
     make no date, which are those that have no value."""
+    if cls in moments.MAKERS:
+        return moments.lanes(cls, items)
     columns = np.broadcast_arrays(*(np.asarray(item, object) for item in items))
     made = np.empty(columns[0].size, object)
     made[:] = [_date(cls, row) for row in zip(*(c.reshape(-1).tolist() for c in columns), strict=True)]

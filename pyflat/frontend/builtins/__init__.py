@@ -46,13 +46,13 @@ from pyflat.frontend.builtins.support import (
 )
 from pyflat.frontend.library import numpy_library, splines, stdlib
 from pyflat.frontend.library import table as library
-from pyflat.frontend.space import complex_numbers, memories, objects, unsigned
+from pyflat.frontend.space import complex_numbers, memories, missing, objects, unsigned
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import number_in, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, BoundMethod, Static
-from pyflat.functions import originals
+from pyflat.functions import moments, originals
 from pyflat.functions.records import RECORDS
 from pyflat.ir.ops import functions_of_floats
 from pyflat.ir.types import BOOL
@@ -106,7 +106,8 @@ def are_values(s: Evaluator, arguments: Arguments) -> bool:
     for value in [*args, *named.values()]:
         if hasattr(value, "__next__"):
             return False
-        custom = type(value).__flags__ & _HEAP_TYPE and not isinstance(value, type | int | float | str | tuple | Enum)
+        custom = type(value).__flags__ & _HEAP_TYPE and not isinstance(value, type | int | float | str | tuple | Enum) \
+            and not missing.is_missing(value)
         if custom and type(value).__module__.split(".")[0] not in ("fractions", "decimal", "datetime", "numpy"):
             return False
     return True
@@ -263,6 +264,8 @@ REPLACED: dict[tuple[str, str], Any] = {
     ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,
     ("scipy.interpolate._fitpack_impl", "bisplev"): splines.bisplev,
     ("statistics", "mean"): stdlib.mean,
+    ("pyflat.functions.moments", "timestamp"): moments.new_timestamp,
+    ("pyflat.functions.moments", "timedelta"): moments.new_timedelta,
 }
 """Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
 with NumPy scalars as results."""

@@ -10,6 +10,7 @@ from typing import Any
 import libcst as cst
 
 from pyflat.frontend.builtins.support import Handler, only
+from pyflat.frontend.library import dates
 from pyflat.frontend.library import table as library
 from pyflat.frontend.space import (
     characters,
@@ -443,7 +444,7 @@ def type_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"type() of {describe(value)}", node)
-    return Static(cls)
+    return Static(dates.public_class(cls))
 
 
 def getattr_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from pyflat.frontend.state.values import Abstract, ObjRef, State, Static
-from pyflat.functions import python_versions
+from pyflat.functions import moments, python_versions
 from pyflat.functions.stacking import DATES
 
 _CLASSES = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone, datetime.tzinfo)
@@ -25,12 +25,14 @@ _BY_IDENTITY = {id(cls): cls.__name__ for cls in _CLASSES}
 
 
 def is_compiled(value: object) -> bool:
-    """A class of `datetime`, or an object of one."""
-    return type(value) in _CLASSES or id(value) in _BY_IDENTITY
+    """A class of `datetime`, or an object of one; or a moment or span of pandas."""
+    return type(value) in _CLASSES or id(value) in _BY_IDENTITY or moments.is_pandas(value)
 
 
 def in_python(value: Any) -> Any:
-    """What `datetime` as it is written in Python has for this class or object."""
+    """What `datetime` as it is written in Python has for this class or object, `moments` for one of pandas."""
+    if moments.is_pandas(value):
+        return moments.of_pandas(value)
     module = _module()
     if id(value) in _BY_IDENTITY:
         return getattr(module, _BY_IDENTITY[id(value)])
@@ -60,7 +62,7 @@ def parts(value: Abstract, state: State) -> tuple[type, tuple[str, ...], tuple[A
     if cls not in DATES:
         return None
     fields = dict(state.heap[value])
-    items = (fields["_" + name] for name in DATES[cls])
+    items = (fields[name if cls in moments.MAKERS else "_" + name] for name in DATES[cls])
     return cls, DATES[cls], tuple(_part(i.value) if isinstance(i, Static) else i for i in items)
 
 
@@ -74,6 +76,11 @@ def _part(value: object) -> Static:
         offset, *name = value.__getinitargs__()  # type: ignore[attr-defined]
         value = datetime.timezone(datetime.timedelta(offset.days, offset.seconds, offset.microseconds), *name)
     return Static(value)
+
+
+def public_class(cls: Any) -> Any:
+    """The class that a value of this class has for those who ask: pandas' own for `moments`."""
+    return getattr(sys.modules["pandas"], cls.__name__) if cls in moments.MAKERS and "pandas" in sys.modules else cls
 
 
 def with_compiled(classes: Any) -> Any:

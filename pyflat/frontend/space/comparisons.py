@@ -19,6 +19,7 @@ from pyflat.frontend.space import (
     dict_views,
     growing,
     memories,
+    missing,
     operators,
     ragged,
     scalars,
@@ -170,6 +171,8 @@ def compare(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNo
     """A comparison of numbers, arrays, tuples, strings or objects."""
     if is_lane_number(a) and is_lane_number(b):
         return scalars.compare(s, opcode, a, b)
+    if (absent := missing.operate(s, opcode, a, b)) is not None:
+        return absent
     if isinstance(a, View) or isinstance(b, View):
         return memories.computed(s, whole_arrays.compare(s, opcode, a, b, node), node)
     if not (isinstance(a, Static) and isinstance(b, Static)):

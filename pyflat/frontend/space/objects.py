@@ -45,6 +45,7 @@ from pyflat.frontend.state.values import (
     View,
     WithoutAxes,
 )
+from pyflat.functions import moments
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
 
@@ -80,7 +81,7 @@ def attribute(s: Evaluator, owner: Abstract, name: str, node: cst.CSTNode) -> Ab
         case Value() | WithoutAxes() if name == "__class__":
             return number_classes.class_of(s, owner, node)
         case Seq() | ObjRef() | ListRef() | DictRef() if name == "__class__":
-            return Static(lookup.class_of(owner))
+            return Static(dates.public_class(lookup.class_of(owner)))
         case Array():
             return arrays.attribute(owner, name)
         case View():
@@ -194,6 +195,7 @@ def _unsigned_attribute(s: Evaluator, owner: Unsigned, name: str, node: cst.CSTN
 
 def _static_attribute(s: Evaluator, owner: Static | Scratch, name: str, node: cst.CSTNode) -> Abstract:
     known = owner.value
+    _require_known(s, type(known), name, node)
     if type(known) in lookup.BUILTIN:
         if callable(getattr(known, name, None)):
             return BoundMethod(owner, name)
@@ -222,7 +224,15 @@ def _static_attribute(s: Evaluator, owner: Static | Scratch, name: str, node: cs
     return wrap(s, value.value)
 
 
+def _require_known(s: Evaluator, cls: type, name: str, node: cst.CSTNode) -> None:
+    """FlattenError for what pandas' moments and spans have, and those of `moments` do not."""
+    if cls in moments.MAKERS and not hasattr(cls, name) and name not in ("ticks", "per") \
+            and hasattr(shown := dates.public_class(cls), name):
+        raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of pandas' {shown.__name__}", node)
+
+
 def _class_attribute(s: Evaluator, owner: Abstract, cls: type, name: str, node: cst.CSTNode) -> Abstract:
+    _require_known(s, cls, name, node)
     s.guards.member(cls, name)
     if isinstance(owner, Seq) and name == "_replace" and hasattr(cls, "_fields"):
         return BoundMethod(owner, name)
@@ -347,7 +357,9 @@ def isinstance_of(s: Evaluator, value: Abstract, classes: Any, node: cst.CSTNode
     cls = lookup.class_of(value)
     if cls is None:
         raise s.refuse("flatten/unsupported-expression", f"the class of {describe(value)} is not known", node)
-    return const_eval(s, lambda: issubclass(cls, classes))
+    shown = dates.public_class(cls)
+    return const_eval(s, lambda: issubclass(cls, classes) or (
+        shown is not cls and issubclass(shown, dates.with_compiled(classes))))
 
 
 # --- instances made in the flattened code

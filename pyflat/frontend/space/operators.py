@@ -17,6 +17,7 @@ from pyflat.frontend.space import (
     complex_numbers,
     growing,
     memories,
+    missing,
     products,
     ragged,
     scalars,
@@ -60,6 +61,8 @@ def binary(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTNod
     """`a <op> b` for numbers, arrays, sequences, strings and objects."""
     if is_lane_number(a) and is_lane_number(b):  # most are, and none of the other questions is asked
         return scalars.binary(s, opcode, a, b)
+    if (absent := missing.operate(s, opcode, a, b)) is not None:
+        return absent
     if isinstance(a, View) or isinstance(b, View):
         made: Abstract | Pending = whole_arrays.binary(s, opcode, a, b, node)
         return memories.computed(s, made, node) if isinstance(made, Pending) else made

@@ -5,7 +5,9 @@ or int64 where all columns are numbers, ints among floats as floats. A function 
 
     def fee_by_row(price, member): return fee(Row(price, member))
 
-with a class `Row` written out for these columns, so that rows are read by name only.
+with a class `Row` written out for these columns, so that rows are read by name only. Dates and spans are lanes of ints
+in their unit, of which a row makes `timestamp(start, "ns")`: pandas' own where the original runs, and what is flattened
+in its place (`pyflat.functions.moments`).
 """
 
 from __future__ import annotations
@@ -23,15 +25,19 @@ from pandas.api.types import is_object_dtype, is_string_dtype
 
 from pyflat.errors import FlattenError
 from pyflat.frontend.callables import unwrap
+from pyflat.functions.moments import timedelta, timestamp
 from pyflat.ir.shape import make_record, record_of
 from pyflat.runtime.containers import LibraryCall, pandas
 from pyflat.runtime.decorator import twin
 
-_SCALARS = {"float64": "np.float64", "int64": "np.int64"}
+_SCALARS = {"float64": "np.float64", "int64": "np.int64", "bool": "np.bool_"}
+_MOMENTS = {"M": "timestamp", "m": "timedelta"}
+_NAME = ("name of the row",)
+"""What stands for the label of a row among the labels of columns."""
+_ALL: set[tuple[CodeType, tuple[Hashable, ...]]] = set()
+"""Functions that read columns that they do not name, and the labels."""
 _NOT_HERE = "id"
 """What a row calls for a column that is left out: no function of lanes, so that reading one is refused."""
-_MANY = 64
-"""Columns of strings that the function does not name are left out of rows beyond so many different values."""
 
 
 def map(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], decorator: Any, skip_na: bool) -> Any:
@@ -58,7 +64,9 @@ def apply(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     frame = pd.DataFrame(data) if isinstance(data, np.ndarray) else data
     if frame.empty:  # pandas calls no function, or with an empty row
         return pd.DataFrame(data).apply(func, axis=1, raw=isinstance(data, np.ndarray), args=args, **kwargs)
-    made = _filled(_of_rows(frame, func, args, kwargs, decorator, _named(func)), frame.index, None)
+    code = unwrap(func).function.__code__
+    named = frame.columns if (code, tuple(frame.columns)) in _ALL else _named(code)
+    made = _filled(_of_rows(frame, func, args, kwargs, decorator, named), frame.index, None)
     return made.to_numpy() if isinstance(data, np.ndarray) else made
 
 
@@ -67,12 +75,14 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
     """The results of a function that reads these columns, with the dtypes that pandas makes of them. Where it reads
     others, it is taken to read all."""
     columns, others = _columns(frame, named)
-    made = _twin(_by_row(func, tuple(columns), tuple(others), _scalar(frame)), decorator, none="object")
+    kinds = tuple(_kind(label, column) for label, column in columns.items())
+    made = _twin(_by_row(func, tuple(columns), kinds, tuple(others), _scalar(frame)), decorator, none="object")
     try:
-        return _as_pandas(made(*columns.values(), *args, **kwargs), made.options.errors)
+        return _as_pandas(made(*[_lanes(column) for column in columns.values()], *args, **kwargs), made.options.errors)
     except FlattenError as refusal:
         left_out = f"builtins.{_NOT_HERE} " in refusal.diagnostic.message
         if left_out and named is not frame.columns:
+            _ALL.add((unwrap(func).function.__code__, tuple(frame.columns)))
             return _of_rows(frame, func, args, kwargs, decorator, frame.columns)
         if left_out or "'Row' object" in refusal.diagnostic.message:
             refusal.add_note("rows are read by the names of their columns: row['name'] or row.name")
@@ -81,9 +91,13 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
 
 def _as_pandas(found: Any, errors: str) -> Any:
     """Results with the dtypes that pandas makes of the values; with errors="nan", which it has not, as they are."""
-    if isinstance(found, pd.Series) and not (isinstance(found.dtype, np.dtype) and found.dtype.kind in "biufc"):
-        return found if errors == "nan" else pd.Series(found.tolist(), found.index)
-    return found
+    if not isinstance(found, pd.Series) or errors == "nan" or (
+            isinstance(found.dtype, np.dtype) and found.dtype.kind in "biufc"):
+        return found
+    numbers = getattr(found.dtype, "numpy_dtype", None)
+    if numbers is not None and numbers.kind in "biuf" and not found.hasnans:
+        return found.astype(numbers)
+    return pd.Series(found.tolist(), found.index)
 
 
 def _twin(func: Any, decorator: Any, **defaults: Any) -> Any:
@@ -126,14 +140,46 @@ def _columns(frame: Any, named: Container[Hashable]) -> tuple[dict[Hashable, Any
         if _is_label(label) and isinstance(column := frame[label], pd.Series):
             if not is_object_dtype(common) and column.dtype != common:
                 column = column.astype(common)
-            plain = column.dtype.kind in "biuf" or _is_text(column)
-            if label in named or (plain and not (_is_nullable(column) and column.hasnans)):
+            if label in named or (column.dtype.kind in "biuf" and not (_is_nullable(column) and column.hasnans)):
                 columns[label] = column
                 continue
         others.append(label)
     if isinstance(frame.columns, pd.MultiIndex):  # a part of a label gives a Series
         others += [label for label in frame.columns.levels[0] if label not in columns]
+    if "name" in named and named is not frame.columns:
+        columns[_NAME] = frame.index.to_series()
     return columns, others
+
+
+def _kind(label: Hashable, column: Any) -> str:
+    """How a row makes an item of a lane: "" for the lane itself, or the unit and kind of dates. TypeError for what lanes
+    do not hold."""
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in _MOMENTS:
+        unit, count = np.datetime_data(dtype)
+        limits = column.agg(["min", "max"]).dropna() if dtype.kind == "M" and unit != "ns" else []
+        if all(1 <= np.datetime64(limit, "Y").astype(int) + 1970 <= 9999 for limit in limits):
+            return f"{dtype.kind}{unit}"
+    elif dtype.kind in "biuf" and not isinstance(dtype, pd.SparseDtype) or dtype.kind in "OSU" and (
+            not isinstance(dtype, _OTHERS)):
+        return ""
+    shown = "the index" if label is _NAME else f"column {label!r}"
+    raise TypeError(f"engine=pyflat.flatten: {shown} has dtype {dtype}, and rows have numbers, strings, and dates and "
+                    f"spans without a time zone: leave it out, or make it one of these, as by .dt.tz_localize(None)")
+
+
+_OTHERS = (pd.PeriodDtype, pd.IntervalDtype, pd.SparseDtype, pd.DatetimeTZDtype)
+
+
+def _lanes(column: Any) -> Any:
+    """The column as an argument: dates as ints with NA, categories as what they are of."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype) and not is_string_dtype(dtype.categories.dtype):
+        return column.astype(object)
+    if not (isinstance(dtype, np.dtype) and dtype.kind in _MOMENTS):
+        return column
+    ticks, missing = column.to_numpy().view(np.int64), column.isna().to_numpy()
+    return pd.Series(pd.arrays.IntegerArray(ticks, missing) if missing.any() else ticks, column.index)
 
 
 def _is_label(value: object) -> bool:
@@ -146,12 +192,8 @@ def _is_nullable(column: Any) -> bool:
     return not (isinstance(column.dtype, np.dtype) and column.dtype.kind == "f")
 
 
-def _is_text(column: Any) -> bool:
-    return bool(is_string_dtype(column) and column.nunique() <= _MANY)
-
-
-def _named(func: Any) -> frozenset[Hashable]:
-    return frozenset(_names(unwrap(func).function.__code__))
+def _named(code: CodeType) -> frozenset[Hashable]:
+    return frozenset(_names(code))
 
 
 def _names(code: CodeType) -> Iterator[Any]:
@@ -162,52 +204,67 @@ def _names(code: CodeType) -> Iterator[Any]:
             yield from _names(constant)
         elif _is_label(constant):
             yield constant
+        if isinstance(constant, tuple | frozenset):
+            yield from filter(_is_label, constant)
 
 
 def _scalar(frame: Any) -> str:
     """What makes the items of a row of lanes; "" for Python's own. TypeError for rows of NumPy's other numbers."""
     dtype = frame.iloc[0].dtype
-    if is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(dtype, pd.ArrowDtype):
+    if is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(dtype, (pd.ArrowDtype, pd.CategoricalDtype, *_OTHERS)
+                                                                      ) or dtype.kind in _MOMENTS:
         return ""
     name = getattr(dtype, "numpy_dtype", dtype).name
     if name not in _SCALARS:
-        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers, which compute in their own way: "
-                        f"make them others, as by frame.astype(float), or call twin.by_name(frame)")
+        shown = ", ".join(map(repr, frame.columns[:9]))
+        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers ({shown}), which compute in their own "
+                        f"way: make them others, as by frame.astype(float), or call twin.by_name(frame)")
     return _SCALARS[name]
 
 
 @functools.lru_cache(maxsize=32)
-def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], others: tuple[Hashable, ...], scalar: str
-            ) -> FunctionType:
+def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], kinds: tuple[str, ...],
+            others: tuple[Hashable, ...], scalar: str) -> FunctionType:
     """The function of the columns, whose text the twin is made of."""
     name = getattr(func, "__name__", "row")
     name = f"{name}_by_row" if name.isidentifier() else "by_row"
     fields = [str(label) if _is_field(label, name) else f"column_{k}" for k, label in enumerate(labels)]
-    read = f"self.{{0}} if self.{{0}} is pd.NA else {scalar}(self.{{0}})" if scalar else "self.{0}"
-    items = {label: read.format(f"{field}_") for label, field in zip(labels, fields, strict=True)}
+    items = {label: _item(f"self.{field}_", kind, "" if label is _NAME else scalar)
+             for label, field, kind in zip(labels, fields, kinds, strict=True)}
     items.update({label: f"{_NOT_HERE}({label!r})" for label in others if _is_label(label)})
+    its_name = items.pop(_NAME, "")
     lines = ["@dataclass", "class Row:", *(f"    {field}_: object" for field in fields),
-             "    def __getitem__(self, name):"]
-    for label, item in items.items():
-        lines += [f"        if name == {label!r}:", f"            return {item}"]
-    lines += ["        if not isinstance(name, (str, int)):", f"            return {_NOT_HERE}(name)",
-              "        raise KeyError(name)"]
+             "    def __contains__(self, name):", f"        return name in {tuple(items)!r}"]
+    for start, end in (("__getitem__(self, name)", "raise KeyError(name)"), ("get(self, name, default=None)", "return default")):
+        lines += [f"    def {start}:"]
+        for label, item in items.items():
+            lines += [f"        if name == {label!r}:", f"            return {item}"]
+        lines += ["        if not isinstance(name, (str, int)):", f"            return {_NOT_HERE}(name)", f"        {end}"]
+    lines += ["    @property", "    def name(self):", f"        return {its_name}"] if its_name else []
     for label, item in items.items():
         if _is_field(label, name):
             lines += ["    @property", f"    def {label}(self):", f"        return {item}"]
     lines += [f"def {name}({''.join(f'{field}, ' for field in fields)}*args, **kwargs):",
               f"    return func(Row({', '.join(fields)}), *args, **kwargs)", ""]
     text = "\n".join(lines)
-    place = f"<rows of {name} {abs(hash((id(func), labels, others, scalar)))}>"
+    place = f"<rows of {name} {abs(hash((id(func), labels, kinds, others, scalar)))}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
-    space: dict[str, Any] = {"np": np, "pd": pd, "func": func, "__name__": __name__}
+    space: dict[str, Any] = {"np": np, "pd": pd, "func": func, "timestamp": timestamp, "timedelta": timedelta,
+                             "__name__": __name__}
     exec(compile("from dataclasses import dataclass\n", place, "exec"), space)
     exec(compile(text, place, "exec"), space)
     made: FunctionType = space[name]
     return made
 
 
+def _item(lane: str, kind: str, scalar: str) -> str:
+    """What a row gives for a lane."""
+    if kind:
+        return f"pd.NaT if {lane} is pd.NA else {_MOMENTS[kind[0]]}({lane}, {kind[1:]!r})"
+    return f"{lane} if {lane} is pd.NA else {scalar}({lane})" if scalar else lane
+
+
 def _is_field(label: Hashable, name: str) -> bool:
-    taken = ("self", "name", "np", "pd", "func", "args", "kwargs", "Row", name)
+    taken = ("self", "name", "get", "np", "pd", "timestamp", "timedelta", "func", "args", "kwargs", "Row", name)
     return isinstance(label, str) and label.isidentifier() and not iskeyword(label) and label not in taken and (
         not label.startswith("_") and not label.endswith("_"))

@@ -13,6 +13,7 @@ import libcst as cst
 import numpy as np
 
 from pyflat.errors import InternalError
+from pyflat.functions import moments
 from pyflat.functions.stacking import DATES
 from pyflat.ir.nodes import Const, Op, Value
 from pyflat.ir.shape import Fixed, Labels, Leaf, Maybe, Ragged, Record, Shape, Strings, Template, Texts, leaves, made
@@ -148,7 +149,7 @@ class Results:
             return Call("dict", items, shape.names)
         if shape.cls in DATES and self.on_arrays:
             return Call("lanes.date_lanes", [Word(self._named(shape.cls.__name__, shape.cls)), Call("", items)])
-        return Call(self._named(shape.cls.__name__, shape.cls), items, shape.names)
+        return Call(self._named(shape.cls.__name__, moments.MAKERS.get(shape.cls, shape.cls)), items, shape.names)
 
     def _array(self, items: Sequence[Expr], extent: Sequence[str]) -> Expr:
         self.exact = False
