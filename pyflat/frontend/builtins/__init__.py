@@ -205,6 +205,7 @@ _HANDLERS: dict[Any, Handler] = {
     functools.reduce: sequences.reduce_,
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
+    moments.timestamp: inlined(moments.new_timestamp), moments.timedelta: inlined(moments.new_timedelta),
     str: sequences.text, repr: sequences.repr_, chr: sequences.chr_,
     format: sequences.format_, ord: sequences.ord_, bin: sequences.in_base("#b"), oct: sequences.in_base("#o"),
     hex: sequences.in_base("#x"), operator.add: sequences.operator_add,
@@ -264,8 +265,6 @@ REPLACED: dict[tuple[str, str], Any] = {
     ("scipy.interpolate._fitpack_impl", "splev"): splines.splev,
     ("scipy.interpolate._fitpack_impl", "bisplev"): splines.bisplev,
     ("statistics", "mean"): stdlib.mean,
-    ("pyflat.functions.moments", "timestamp"): moments.new_timestamp,
-    ("pyflat.functions.moments", "timedelta"): moments.new_timedelta,
 }
 """Python functions around compiled code, by module and name, and what is inlined in their place: the same computation
 with NumPy scalars as results."""
@@ -278,7 +277,7 @@ _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, 
 
 _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *methods.HANDLERS,
            *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *support.HANDLERS,
-           functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
+           moments.timestamp, moments.timedelta, functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 

@@ -431,6 +431,9 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
     if isinstance(a, Static) and isinstance(b, Static):
         s.trace.outside_reads += a.value is not None and b.value is not None
         return Static(a.value is b.value)
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Static) and type(one.value) is bool and isinstance(other, Value) and s.is_numpy(other):
+            return Static(False)  # NumPy's bools are others than Python's
     if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
         raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
     for one, other in ((a, b), (b, a)):

@@ -43,6 +43,8 @@ def run(call: LibraryCall, columns: Mapping[Path, GapColumn], wrap: Wrap) -> Any
         gaps = run_originals(call, columns, missing)
         if gaps.failures and call.options.errors in ("raise", "unchecked"):
             present[gaps.failures[0].lane:] = False
+            if not present.any():
+                raise gaps.first_exception()
     whole = {**call.arrays(), **given}
     given = {path: array[present] if len(array) == count else array for path, array in whole.items()}
     found, *faults = _computed(call, given, Part.selected(present))

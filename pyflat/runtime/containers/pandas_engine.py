@@ -76,9 +76,18 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
     others, it is taken to read all."""
     columns, others = _columns(frame, named)
     kinds = tuple(_kind(label, column) for label, column in columns.items())
-    made = _twin(_by_row(func, tuple(columns), kinds, tuple(others), _scalar(frame)), decorator, none="object")
+    function, classes = _by_row(func, tuple(columns), kinds, tuple(others), _scalar(frame))
+    made = _twin(function, decorator, none="object")
+    given = [_lanes(column) for column in columns.values()]
     try:
-        return _as_pandas(made(*[_lanes(column) for column in columns.values()], *args, **kwargs), made.options.errors)
+        found = _as_pandas(made(*given, *args, **kwargs), made.options.errors)
+        if made.options.errors == "nan" or isinstance(found, pd.Series) and found.dtype.kind in "biufcMm":
+            return found
+        try:
+            return _with_classes(found, lambda: _twin(classes, decorator)(*given, *args, **kwargs))
+        except FlattenError:
+            rows = zip(*[column.tolist() for column in given], strict=True)
+            return pd.Series([function(*row, *args, **kwargs) for row in rows], frame.index)
     except FlattenError as refusal:
         left_out = f"builtins.{_NOT_HERE} " in refusal.diagnostic.message
         if left_out and named is not frame.columns:
@@ -98,6 +107,49 @@ def _as_pandas(found: Any, errors: str) -> Any:
     if numbers is not None and numbers.kind in "biuf" and not found.hasnans:
         return found.astype(numbers)
     return pd.Series(found.tolist(), found.index)
+
+
+def made_by_numpy(value: Any) -> Any:
+    """Whether a result is a scalar of NumPy's; of several results as many answers. Flattened with the function."""
+    if isinstance(value, (tuple, list)):
+        return tuple([id(item) if isinstance(item, (tuple, list, dict)) else isinstance(item, np.generic)
+                      for item in value])
+    return id(value) if isinstance(value, dict) else isinstance(value, np.generic)
+
+
+def not_an_array(value: Any) -> Any:
+    """The result of a row. TypeError for an array, also for one without axes, which pandas keeps as an object."""
+    if isinstance(value, np.ndarray):
+        raise TypeError("engine=pyflat.flatten: the function of a row returns an array of NumPy's: return a number, a "
+                        "string or a tuple")
+    return value
+
+
+def _with_classes(found: Any, ask: Callable[[], Any]) -> Any:
+    """Results that pandas keeps as objects, with numbers of NumPy's class where the function makes these."""
+    if record_of(found) is None and not (isinstance(found, pd.Series) and _has_numbers(found)):
+        return found
+    return _classed(found, ask())
+
+
+def _has_numbers(found: Any) -> bool:
+    return any(issubclass(cls, int | float) for cls in {type(value) for value in found.tolist()})
+
+
+def _classed(found: Any, numpy: Any) -> Any:
+    if (record := record_of(found)) is not None:
+        cls, names, items = record
+        answers = list(numpy.values()) if isinstance(numpy, dict) else numpy
+        return make_record(cls, names, [_classed(item, each) for item, each in zip(items, answers, strict=True)])
+    if not isinstance(found, pd.Series):
+        return np.asarray(found)[()] if numpy is True else found
+    flags = numpy.tolist() if isinstance(numpy, pd.Series) else [numpy] * len(found)
+    if not any(flags):
+        return found
+    made = np.empty(len(found), object)
+    made[:] = [np.asarray(value)[()] if flag is True and isinstance(value, int | float) else value
+               for value, flag in zip(found.tolist(), flags, strict=True)]
+    return pd.Series(made, found.index, dtype=object)
 
 
 def _twin(func: Any, decorator: Any, **defaults: Any) -> Any:
@@ -224,8 +276,8 @@ def _scalar(frame: Any) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], kinds: tuple[str, ...],
-            others: tuple[Hashable, ...], scalar: str) -> FunctionType:
-    """The function of the columns, whose text the twin is made of."""
+            others: tuple[Hashable, ...], scalar: str) -> tuple[FunctionType, FunctionType]:
+    """The function of the columns, whose text the twin is made of, and that of the classes of its results."""
     name = getattr(func, "__name__", "row")
     name = f"{name}_by_row" if name.isidentifier() else "by_row"
     fields = [str(label) if _is_field(label, name) else f"column_{k}" for k, label in enumerate(labels)]
@@ -244,17 +296,18 @@ def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], kinds: tuple
     for label, item in items.items():
         if _is_field(label, name):
             lines += ["    @property", f"    def {label}(self):", f"        return {item}"]
-    lines += [f"def {name}({''.join(f'{field}, ' for field in fields)}*args, **kwargs):",
-              f"    return func(Row({', '.join(fields)}), *args, **kwargs)", ""]
+    given, row = "".join(f"{field}, " for field in fields), f"func(Row({', '.join(fields)}), *args, **kwargs)"
+    lines += [f"def {name}({given}*args, **kwargs):", f"    return not_an_array({row})",
+              f"def classes_of_{name}({given}*args, **kwargs):", f"    return made_by_numpy({row})", ""]
     text = "\n".join(lines)
     place = f"<rows of {name} {abs(hash((id(func), labels, kinds, others, scalar)))}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     space: dict[str, Any] = {"np": np, "pd": pd, "func": func, "timestamp": timestamp, "timedelta": timedelta,
+                             "made_by_numpy": made_by_numpy, "not_an_array": not_an_array,
                              "__name__": __name__}
     exec(compile("from dataclasses import dataclass\n", place, "exec"), space)
     exec(compile(text, place, "exec"), space)
-    made: FunctionType = space[name]
-    return made
+    return space[name], space[f"classes_of_{name}"]
 
 
 def _item(lane: str, kind: str, scalar: str) -> str:
