@@ -84,6 +84,8 @@ LIBRARY = Way("library", "vector|plain", "the number of lanes so far",
               "Functions of the C library by vector code, or lane by lane (NumPy).")
 THREADS = Way("threads", "one|several", "the time that a lane or a call takes",
               "Pieces of the lanes run on threads, and of the iterations of a kernel.")
+GAPS = Way("gaps", "twin|original", "the number of lanes",
+           "Lanes in which the same arguments are missing run a twin that knows it, or the original (pandas).")
 CALLS = Way("calls", "plan|long", "the number of calls", "A call is made by its plan, or step by step.")
 ORIGIN = Way("origin", "flattened|disk", "what is on disk", "A twin is made now, or restored from the cache on disk.")
 KERNEL_BODIES = Way("kernel bodies", "flat|in place", "costs",

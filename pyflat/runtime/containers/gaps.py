@@ -1,6 +1,7 @@
 """Lanes in which an argument is missing, and pandas calls a function all the same: the original runs there.
 
-It gets what stands in the column (NA, None, nan, NaT), and Python's numbers beside it. What it returns is put among the
+It gets what stands in the column (NA, None, nan, NaT), and Python's numbers beside it. Many lanes in which the same
+arguments are missing run a twin in which these are known, where there is one and no lane fails. What is returned is put among the
 results of the other lanes: NA and None are missing, and where results of their dtype cannot hold a value, all are
 objects.
 """
@@ -8,22 +9,27 @@ objects.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pyflat.errors import FlattenError
+from pyflat.functions import ways
 from pyflat.ir.shape import Fixed, Labels, Leaf, Path, make_record, record_of
 from pyflat.ir.types import BOOL, FLOAT, INT
 from pyflat.runtime.arrays import Array
 from pyflat.runtime.containers import LibraryCall
-from pyflat.runtime.faults import Failure, LaneError, Source, cause_of
+from pyflat.runtime.faults import Failure, LaneError, Part, Source, cause_of
 from pyflat.runtime.labels import Codes
 from pyflat.runtime.replay import fit
 
 Mask = npt.NDArray[np.bool_]
+_MISSING = ("NAType", "NoneType", "NaTType")
+_MANY = 256
+"""Lanes that are worth a twin of their own."""
 _KINDS = {"b": BOOL, "i": INT, "f": FLOAT}
 
 
@@ -72,7 +78,15 @@ def run_originals(call: LibraryCall, columns: Mapping[Path, GapColumn], missing:
     gaps = Gaps([], [], [], named, call.options.none)
     source, arguments = _source(call), _arguments(call, columns, len(missing))
     keeps = call.options.errors in ("mask", "nan")
-    for lane in np.flatnonzero(missing).tolist():
+    rest = missing.copy()
+    for lanes, absent in _alike(columns, missing):
+        found = _by_twin(call, columns, lanes, absent)
+        if found is not None:
+            rest[lanes] = False
+            gaps.lanes.extend(lanes.tolist())
+            gaps.returned.extend(found)
+    computed = len(gaps.lanes)
+    for lane in np.flatnonzero(rest).tolist():
         row = (arguments(lane),)
         try:
             gaps.returned.append(source.run(row))
@@ -81,8 +95,66 @@ def run_originals(call: LibraryCall, columns: Mapping[Path, GapColumn], missing:
             gaps.failures.append(Failure(lane, cause_of(error, call.caller.callee.function), row, source))
             if not keeps:
                 break
-    call.caller.count_replayed(len(missing), len(gaps.lanes) + len(gaps.failures), len(gaps.failures) if keeps else 0)
+    call.caller.count_replayed(len(missing), len(gaps.lanes) - computed + len(gaps.failures), len(gaps.failures) if keeps else 0)
     return gaps
+
+
+def _alike(columns: Mapping[Path, GapColumn], missing: Mask) -> Iterator[tuple[Array, dict[Path, Any]]]:
+    """Lanes in which the same arguments are missing, and what stands there, for what are many of them."""
+    lanes = np.flatnonzero(missing)
+    if not ways.GAPS.first(len(lanes) >= _MANY):
+        return
+    pattern = np.zeros(len(lanes), np.int64)
+    for column in columns.values():
+        kinds = 0 if column.missing is None else np.where(column.missing[lanes], _kinds(column, lanes), 0)
+        pattern = pattern * (len(_MISSING) + 2) + kinds
+    for each in np.unique(pattern):
+        chosen = lanes[pattern == each]
+        absent = {path: column.objects[chosen[0]] for path, column in columns.items()
+                  if column.objects is not None and column.missing is not None and column.missing[chosen[0]]}
+        if ways.GAPS.first(len(chosen) >= _MANY) and all(type(v).__name__ in _MISSING for v in absent.values()):
+            yield chosen, absent
+
+
+def _kinds(column: GapColumn, lanes: Array) -> Any:
+    """Which of several things stands where there is no value."""
+    values = column.objects[lanes[column.missing[lanes]]]  # type: ignore[index]
+    if len(classes := set(map(type, values))) < 2:
+        return 1 + next((k for k, name in enumerate(_MISSING) if any(cls.__name__ == name for cls in classes)), len(_MISSING))
+    names = [type(value).__name__ for value in column.objects[lanes]]  # type: ignore[index]
+    return [1 + _MISSING.index(name) if name in _MISSING else 1 + len(_MISSING) for name in names]
+
+
+def _by_twin(call: LibraryCall, columns: Mapping[Path, GapColumn], lanes: Array, absent: Mapping[Path, Any]
+             ) -> list[Any] | None:
+    """What the function returns in lanes in which these arguments are missing; None where lanes fail, or nothing
+    computes it."""
+    if any(len(path) > 1 for path in absent):
+        return None
+    count = len(next(iter(columns.values())).values)
+    whole = {**call.arrays(), **{path: column.values for path, column in columns.items()}}
+    given = {path: array[lanes] if len(array) == count else array for path, array in whole.items()} | absent
+    chosen = np.zeros(count, np.bool_)
+    chosen[lanes] = True
+    static = (*call.options.static, *(call.name(path) for path in absent))
+    made = replace(call, twin=None, options=replace(call.options, static=static))
+    try:
+        found, faults = made.run(given, part=Part.selected(chosen), errors="mask", none="object",
+                                 results="labels")
+    except (FlattenError, LaneError, TypeError, ValueError):
+        return None
+    return None if faults else _rows(found, len(lanes))
+
+
+def _rows(found: Any, count: int) -> list[Any] | None:
+    """The results of a call lane by lane."""
+    if isinstance(found, np.ndarray):
+        return found.tolist() if found.ndim == 1 else None
+    if (record := record_of(found)) is None:
+        return [found] * count
+    cls, names, items = record
+    columns = [_rows(item, count) for item in items]
+    return None if None in columns else [make_record(cls, names, row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
 
 
 def _source(call: LibraryCall) -> Source:

@@ -74,7 +74,8 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
              named: Container[Hashable]) -> Any:
     """The results of a function that reads these columns, with the dtypes that pandas makes of them. Where it reads
     others, it is taken to read all."""
-    columns, others = _columns(frame, named)
+    said = named if named is not frame.columns else _named(unwrap(func).function.__code__)
+    columns, others = _columns(frame, named, said)
     kinds = tuple(_kind(label, column) for label, column in columns.items())
     function, classes = _by_row(func, tuple(columns), kinds, tuple(others), _scalar(frame))
     made = _twin(function, decorator, none="object")
@@ -94,7 +95,9 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
             _ALL.add((unwrap(func).function.__code__, tuple(frame.columns)))
             return _of_rows(frame, func, args, kwargs, decorator, frame.columns)
         if left_out or "'Row' object" in refusal.diagnostic.message:
-            refusal.add_note("rows are read by the names of their columns: row['name'] or row.name")
+            refusal.add_note("rows are read by the names of their columns: row['name'] or row.name" + "".join(
+                [f"; {label!r} is not read: " + (f"it has dtype {frame[label].dtype}" if frame[label].ndim == 1 else
+                 f"several columns have this name") for label in others if label in frame.columns]))
         raise
 
 
@@ -182,9 +185,10 @@ def _records(found: Any, count: int) -> Iterator[Any]:
         yield make_record(cls, names, row)
 
 
-def _columns(frame: Any, named: Container[Hashable]) -> tuple[dict[Hashable, Any], list[Hashable]]:
+def _columns(frame: Any, named: Container[Hashable], said: Container[Hashable]) -> tuple[dict[Hashable, Any], list[Hashable]]:
     """The columns that a row is made of, with the upcasts of pandas, and the labels of those that are left out: what
-    is not named, and is no number or string, or has missing values, for which the original would run."""
+    is not named, and is no number or string, or has missing values, for which the original would run; what lanes do not
+    hold, where the function does not have its name in its text (`said`)."""
     common = frame.iloc[0].dtype
     columns: dict[Hashable, Any] = {}
     others = []
@@ -192,32 +196,45 @@ def _columns(frame: Any, named: Container[Hashable]) -> tuple[dict[Hashable, Any
         if _is_label(label) and isinstance(column := frame[label], pd.Series):
             if not is_object_dtype(common) and column.dtype != common:
                 column = column.astype(common)
+            if named is frame.columns and label not in said and not _has_lanes(column):
+                others.append(label)
+                continue
             if label in named or (column.dtype.kind in "biuf" and not (_is_nullable(column) and column.hasnans)):
                 columns[label] = column
                 continue
         others.append(label)
     if isinstance(frame.columns, pd.MultiIndex):  # a part of a label gives a Series
         others += [label for label in frame.columns.levels[0] if label not in columns]
-    if "name" in named and named is not frame.columns:
-        columns[_NAME] = frame.index.to_series()
+    if "name" in said and not isinstance(frame.index, pd.MultiIndex) and _has_lanes(name := frame.index.to_series()):
+        columns[_NAME] = name
     return columns, others
 
 
 def _kind(label: Hashable, column: Any) -> str:
     """How a row makes an item of a lane: "" for the lane itself, or the unit and kind of dates. TypeError for what lanes
     do not hold."""
-    dtype = column.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in _MOMENTS:
-        unit, count = np.datetime_data(dtype)
-        limits = column.agg(["min", "max"]).dropna() if dtype.kind == "M" and unit != "ns" else []
-        if all(1 <= np.datetime64(limit, "Y").astype(int) + 1970 <= 9999 for limit in limits):
-            return f"{dtype.kind}{unit}"
-    elif dtype.kind in "biuf" and not isinstance(dtype, pd.SparseDtype) or dtype.kind in "OSU" and (
-            not isinstance(dtype, _OTHERS)):
-        return ""
+    if _has_lanes(column):
+        return column.dtype.kind + np.datetime_data(column.dtype)[0] if _is_moment(column) else ""
     shown = "the index" if label is _NAME else f"column {label!r}"
-    raise TypeError(f"engine=pyflat.flatten: {shown} has dtype {dtype}, and rows have numbers, strings, and dates and "
-                    f"spans without a time zone: leave it out, or make it one of these, as by .dt.tz_localize(None)")
+    raise TypeError(f"engine=pyflat.flatten: {shown} has dtype {column.dtype}, and rows have numbers, strings, and dates "
+                    f"of the years 1 to 9999 without a time zone, and spans: make it one of these, or do not read it")
+
+
+def _is_moment(column: Any) -> bool:
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind in _MOMENTS
+
+
+def _has_lanes(column: Any) -> bool:
+    """Whether rows have items of it."""
+    dtype = column.dtype
+    if isinstance(dtype, _OTHERS):
+        return False
+    if not _is_moment(column):
+        return dtype.kind in "biufSU" or is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(
+            dtype, pd.CategoricalDtype) and dtype.categories.dtype.kind in "biufO"
+    unit, count = np.datetime_data(dtype)
+    limits = column.agg(["min", "max"]).dropna() if dtype.kind == "M" and unit != "ns" else []
+    return count == 1 and all(1 <= np.datetime64(limit, "Y").astype(int) + 1970 <= 9999 for limit in limits)
 
 
 _OTHERS = (pd.PeriodDtype, pd.IntervalDtype, pd.SparseDtype, pd.DatetimeTZDtype)
@@ -228,7 +245,7 @@ def _lanes(column: Any) -> Any:
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype) and not is_string_dtype(dtype.categories.dtype):
         return column.astype(object)
-    if not (isinstance(dtype, np.dtype) and dtype.kind in _MOMENTS):
+    if not _is_moment(column):
         return column
     ticks, missing = column.to_numpy().view(np.int64), column.isna().to_numpy()
     return pd.Series(pd.arrays.IntegerArray(ticks, missing) if missing.any() else ticks, column.index)
@@ -268,7 +285,7 @@ def _scalar(frame: Any) -> str:
         return ""
     name = getattr(dtype, "numpy_dtype", dtype).name
     if name not in _SCALARS:
-        shown = ", ".join(map(repr, frame.columns[:9]))
+        shown = ", ".join([repr(label) for label in frame.columns[:9]])
         raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers ({shown}), which compute in their own "
                         f"way: make them others, as by frame.astype(float), or call twin.by_name(frame)")
     return _SCALARS[name]
