@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.errors import FlattenError
 from pyflat.ir.shape import Path, make_record, record_of
 from pyflat.runtime.arrays import BLANK, Array
 from pyflat.runtime.containers import LibraryCall
@@ -47,7 +48,12 @@ def run(call: LibraryCall, columns: Mapping[Path, GapColumn], wrap: Wrap) -> Any
                 raise gaps.first_exception()
     whole = {**call.arrays(), **given}
     given = {path: array[present] if len(array) == count else array for path, array in whole.items()}
-    found, *faults = _computed(call, given, Part.selected(present))
+    try:
+        found, *faults = _computed(call, given, Part.selected(present))
+    except (FlattenError, LaneError, TypeError):
+        if present.any() or gaps is None or gaps.failures:
+            raise
+        found, faults = np.empty(0, object), []  # no lane has all values, and what is there has no type
     if gaps is not None and gaps.failures:
         if not faults:
             raise gaps.first_exception()

@@ -106,7 +106,7 @@ def _alike(columns: Mapping[Path, GapColumn], missing: Mask) -> Iterator[tuple[A
         return
     pattern = np.zeros(len(lanes), np.int64)
     for column in columns.values():
-        kinds = 0 if column.missing is None else np.where(column.missing[lanes], _kinds(column, lanes), 0)
+        kinds = 0 if column.missing is None or column.objects is None else np.where(column.missing[lanes], _kinds(column, lanes), 0)
         pattern = pattern * (len(_MISSING) + 2) + kinds
     for each in np.unique(pattern):
         chosen = lanes[pattern == each]

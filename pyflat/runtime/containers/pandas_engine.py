@@ -77,16 +77,17 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
     said = named if named is not frame.columns else _named(unwrap(func).function.__code__)
     columns, others = _columns(frame, named, said)
     kinds = tuple(_kind(label, column) for label, column in columns.items())
-    function, classes = _by_row(func, tuple(columns), kinds, tuple(others), _scalar(frame))
+    function, *asked = _by_row(func, tuple(columns), kinds, tuple(others), _scalar(frame))
     made = _twin(function, decorator, none="object")
     given = [_lanes(column) for column in columns.values()]
+    kinds_of_results, numpy = (functools.partial(_asked, each, decorator, (*given, *args), kwargs) for each in asked)
     try:
-        found = _as_pandas(made(*given, *args, **kwargs), made.options.errors)
-        if made.options.errors == "nan" or isinstance(found, pd.Series) and found.dtype.kind in "biufcMm":
+        found = made(*given, *args, **kwargs)
+        if made.options.errors != "raise" or isinstance(found, tuple) and type(found[-1]).__name__ == "Faults":
             return found
         try:
-            return _with_classes(found, lambda: _twin(classes, decorator)(*given, *args, **kwargs))
-        except FlattenError:
+            return _exact(found, kinds_of_results, numpy)
+        except (FlattenError, _UndecidedError):
             rows = zip(*[column.tolist() for column in given], strict=True)
             return pd.Series([function(*row, *args, **kwargs) for row in rows], frame.index)
     except FlattenError as refusal:
@@ -101,23 +102,80 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
         raise
 
 
-def _as_pandas(found: Any, errors: str) -> Any:
-    """Results with the dtypes that pandas makes of the values; with errors="nan", which it has not, as they are."""
-    if not isinstance(found, pd.Series) or errors == "nan" or (
-            isinstance(found.dtype, np.dtype) and found.dtype.kind in "biufc"):
+def _asked(function: Callable[..., Any], decorator: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    return _twin(function, decorator)(*args, **kwargs)
+
+
+def _exact(found: Any, kinds: Callable[[], Any], numpy: Callable[[], Any]) -> Any:
+    """Results with the dtypes that pandas makes of the values: where they are of several classes, or stay objects, with
+    the class that each has."""
+    if isinstance(found, pd.Series):
+        numbers = getattr(found.dtype, "numpy_dtype", found.dtype)
+        if not found.hasnans and isinstance(numbers, np.dtype) and numbers.kind in "biuf":
+            found = found.astype(numbers)
+        if isinstance(found.dtype, np.dtype) and found.dtype.kind in "biufc":
+            each = kinds() if found.dtype.kind in "iuf" else 0
+            return pd.Series(_of_kinds(found.tolist(), each.tolist()), found.index) if isinstance(each, pd.Series) else found
+        if not any(issubclass(cls, int | float) for cls in {type(value) for value in found.tolist()}):
+            return pd.Series(found.tolist(), found.index)
+    elif record_of(found) is None:
         return found
-    numbers = getattr(found.dtype, "numpy_dtype", None)
-    if numbers is not None and numbers.kind in "biuf" and not found.hasnans:
-        return found.astype(numbers)
-    return pd.Series(found.tolist(), found.index)
+    made = _classed(found, kinds(), numpy())
+    return pd.Series(made.tolist(), found.index) if isinstance(made, np.ndarray) else made
 
 
-def made_by_numpy(value: Any) -> Any:
+def _classed(found: Any, kinds: Any, numpy: Any) -> Any:
+    if (record := record_of(found)) is not None:
+        cls, names, items = record
+        return make_record(cls, names, [_classed(*row) for row in zip(items, kinds, numpy, strict=True)])
+    if not isinstance(found, pd.Series):
+        return np.asarray(found)[()] if numpy is True else found
+    values = found.tolist()
+    if isinstance(kinds, pd.Series):
+        values = _of_kinds(values, kinds.tolist())
+    flags = numpy.tolist() if isinstance(numpy, pd.Series) else [numpy] * len(values)
+    made = np.empty(len(values), object)
+    made[:] = [np.asarray(value)[()] if flag is True and isinstance(value, int | float) else value
+               for value, flag in zip(values, flags, strict=True)]
+    return made
+
+
+def _of_kinds(values: list[Any], kinds: list[int]) -> list[Any]:
+    """Numbers that lanes hold as those of the widest class, each of its own."""
+    if any(kind == 1 and abs(value) >= 2**53 for value, kind in zip(values, kinds, strict=True)):
+        raise _UndecidedError
+    return [_CLASSES[kind](value) for value, kind in zip(values, kinds, strict=True)]
+
+
+_CLASSES: tuple[Callable[[Any], Any], ...] = (bool, int, float, lambda value: value)
+
+
+class _UndecidedError(Exception):
+    """An int that a lane holds as a float is not known."""
+
+
+def kinds_of(value: Any) -> Any:
+    """The number in `_CLASSES` of the class of a result; of several results as many. Flattened with the function."""
+    if isinstance(value, (tuple, list)):
+        return tuple([_kind_of(item) for item in value])
+    return _kind_of(value)
+
+
+def _kind_of(value: Any) -> Any:
+    if isinstance(value, (bool, np.bool_)):
+        return 0
+    if isinstance(value, (int, np.integer)):
+        return 1
+    if isinstance(value, (tuple, list, dict)):
+        return id(value)
+    return 2 if isinstance(value, (float, np.floating)) else 3
+
+
+def numpy_of(value: Any) -> Any:
     """Whether a result is a scalar of NumPy's; of several results as many answers. Flattened with the function."""
     if isinstance(value, (tuple, list)):
-        return tuple([id(item) if isinstance(item, (tuple, list, dict)) else isinstance(item, np.generic)
-                      for item in value])
-    return id(value) if isinstance(value, dict) else isinstance(value, np.generic)
+        return tuple([isinstance(item, np.generic) for item in value])
+    return isinstance(value, np.generic)
 
 
 def not_an_array(value: Any) -> Any:
@@ -126,33 +184,6 @@ def not_an_array(value: Any) -> Any:
         raise TypeError("engine=pyflat.flatten: the function of a row returns an array of NumPy's: return a number, a "
                         "string or a tuple")
     return value
-
-
-def _with_classes(found: Any, ask: Callable[[], Any]) -> Any:
-    """Results that pandas keeps as objects, with numbers of NumPy's class where the function makes these."""
-    if record_of(found) is None and not (isinstance(found, pd.Series) and _has_numbers(found)):
-        return found
-    return _classed(found, ask())
-
-
-def _has_numbers(found: Any) -> bool:
-    return any(issubclass(cls, int | float) for cls in {type(value) for value in found.tolist()})
-
-
-def _classed(found: Any, numpy: Any) -> Any:
-    if (record := record_of(found)) is not None:
-        cls, names, items = record
-        answers = list(numpy.values()) if isinstance(numpy, dict) else numpy
-        return make_record(cls, names, [_classed(item, each) for item, each in zip(items, answers, strict=True)])
-    if not isinstance(found, pd.Series):
-        return np.asarray(found)[()] if numpy is True else found
-    flags = numpy.tolist() if isinstance(numpy, pd.Series) else [numpy] * len(found)
-    if not any(flags):
-        return found
-    made = np.empty(len(found), object)
-    made[:] = [np.asarray(value)[()] if flag is True and isinstance(value, int | float) else value
-               for value, flag in zip(found.tolist(), flags, strict=True)]
-    return pd.Series(made, found.index, dtype=object)
 
 
 def _twin(func: Any, decorator: Any, **defaults: Any) -> Any:
@@ -176,9 +207,8 @@ def _filled(found: Any, index: Any, name: Hashable) -> Any:
 
 
 def _records(found: Any, count: int) -> Iterator[Any]:
-    record = record_of(found)
-    if record is None:
-        yield from found.tolist() if isinstance(found, pd.Series) else [found] * count
+    if isinstance(found, pd.Series | np.ndarray) or (record := record_of(found)) is None:
+        yield from found.tolist() if isinstance(found, pd.Series | np.ndarray) else [found] * count
         return
     cls, names, items = record
     for row in zip(*(_records(item, count) for item in items), strict=True):
@@ -293,8 +323,8 @@ def _scalar(frame: Any) -> str:
 
 @functools.lru_cache(maxsize=32)
 def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], kinds: tuple[str, ...],
-            others: tuple[Hashable, ...], scalar: str) -> tuple[FunctionType, FunctionType]:
-    """The function of the columns, whose text the twin is made of, and that of the classes of its results."""
+            others: tuple[Hashable, ...], scalar: str) -> list[FunctionType]:
+    """The function of the columns, whose text the twin is made of, and those of the classes of its results."""
     name = getattr(func, "__name__", "row")
     name = f"{name}_by_row" if name.isidentifier() else "by_row"
     fields = [str(label) if _is_field(label, name) else f"column_{k}" for k, label in enumerate(labels)]
@@ -315,16 +345,17 @@ def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], kinds: tuple
             lines += ["    @property", f"    def {label}(self):", f"        return {item}"]
     given, row = "".join(f"{field}, " for field in fields), f"func(Row({', '.join(fields)}), *args, **kwargs)"
     lines += [f"def {name}({given}*args, **kwargs):", f"    return not_an_array({row})",
-              f"def classes_of_{name}({given}*args, **kwargs):", f"    return made_by_numpy({row})", ""]
+              f"def kinds_of_{name}({given}*args, **kwargs):", f"    return kinds_of({row})",
+              f"def numpy_of_{name}({given}*args, **kwargs):", f"    return numpy_of({row})", ""]
     text = "\n".join(lines)
     place = f"<rows of {name} {abs(hash((id(func), labels, kinds, others, scalar)))}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     space: dict[str, Any] = {"np": np, "pd": pd, "func": func, "timestamp": timestamp, "timedelta": timedelta,
-                             "made_by_numpy": made_by_numpy, "not_an_array": not_an_array,
+                             "kinds_of": kinds_of, "numpy_of": numpy_of, "not_an_array": not_an_array,
                              "__name__": __name__}
     exec(compile("from dataclasses import dataclass\n", place, "exec"), space)
     exec(compile(text, place, "exec"), space)
-    return space[name], space[f"classes_of_{name}"]
+    return [space[name], space[f"kinds_of_{name}"], space[f"numpy_of_{name}"]]
 
 
 def _item(lane: str, kind: str, scalar: str) -> str:
