@@ -422,9 +422,10 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
     return cast("tuple[str, ...]", found)
 
 
-def where_options_go(keyword: str) -> str:
+def where_options_go(keyword: str, value: object) -> str:
     """What a TypeError adds about a keyword of a call that no parameter has."""
-    return f"; an option of the twin is given before the call: with_options({keyword}=...)" if keyword in NAMES else ""
+    shown = f'"{value}"' if isinstance(value, str) else repr(value) if isinstance(value, bool | int) else "..."
+    return f"; an option of the twin is given before the call: with_options({keyword}={shown})" if keyword in NAMES else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -119,7 +119,7 @@ class Twin(Generic[P, R_co]):
         except TypeError as error:
             for name in kwargs:
                 if str(error) == f"{self.__name__}() got an unexpected keyword argument {name!r}":
-                    raise TypeError(f"{error}{where_options_go(name)}") from None
+                    raise TypeError(f"{error}{where_options_go(name, kwargs[name])}") from None
             raise
 
     def _check_receiver(self, args: Sequence[Any]) -> None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import functools
 import linecache
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from keyword import iskeyword
 from types import CodeType, FunctionType
 from typing import Any
@@ -45,6 +46,8 @@ def map(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
     made = _twin(func, decorator)
     if not isinstance(data, pd.Series):
         raise TypeError(f"engine=pyflat.flatten maps a Series, not a {type(data).__name__}")
+    if _is_moment(data) and not (skip_na and data.hasnans):
+        return apply(data.to_frame("item"), _of_item(func), args, kwargs, decorator, 1).rename(data.name)
     if not (skip_na and data.hasnans):
         return _filled(made(data, *args, **kwargs), data.index, data.name)
     given = data
@@ -70,8 +73,17 @@ def apply(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     return made.to_numpy() if isinstance(data, np.ndarray) else made
 
 
+@functools.lru_cache(maxsize=32)
+def _of_item(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of an item as one of a row that has only this."""
+    def by_item(row: Any, *args: Any, **kwargs: Any) -> Any:
+        return func(row["item"], *args, **kwargs)
+
+    return by_item
+
+
 def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], decorator: Any,
-             named: Container[Hashable]) -> Any:
+             named: Collection[Hashable]) -> Any:
     """The results of a function that reads these columns, with the dtypes that pandas makes of them. Where it reads
     others, it is taken to read all."""
     said = named if named is not frame.columns else _named(unwrap(func).function.__code__)
@@ -95,10 +107,16 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
         if left_out and named is not frame.columns:
             _ALL.add((unwrap(func).function.__code__, tuple(frame.columns)))
             return _of_rows(frame, func, args, kwargs, decorator, frame.columns)
+        missing = re.search("no path returns: 'Row' object has no attribute '(.*?)'", refusal.diagnostic.message)
+        if missing is not None and not hasattr(pd.Series, missing[1]):
+            raise AttributeError(f"'Series' object has no attribute {missing[1]!r}") from refusal
+        several = next((label for label in said if label in others and frame.columns.tolist().count(label) > 1), None)
+        if left_out and several is not None:
+            raise TypeError(f"engine=pyflat.flatten: {several!r} is the name of several columns, of which a row gives a "
+                            f"Series: give each a name of its own") from refusal
         if left_out or "'Row' object" in refusal.diagnostic.message:
-            refusal.add_note("rows are read by the names of their columns: row['name'] or row.name" + "".join(
-                [f"; {label!r} is not read: " + (f"it has dtype {frame[label].dtype}" if frame[label].ndim == 1 else
-                 f"several columns have this name") for label in others if label in frame.columns]))
+            refusal.add_note("rows are read by the names of their columns, row['name'] or row.name, which have numbers, "
+                             "strings, dates and spans")
         raise
 
 
@@ -115,7 +133,10 @@ def _exact(found: Any, kinds: Callable[[], Any], numpy: Callable[[], Any]) -> An
             found = found.astype(numbers)
         if isinstance(found.dtype, np.dtype) and found.dtype.kind in "biufc":
             each = kinds() if found.dtype.kind in "iuf" else 0
-            return pd.Series(_of_kinds(found.tolist(), each.tolist()), found.index) if isinstance(each, pd.Series) else found
+            if not isinstance(each, pd.Series) and each != len(_CLASSES) - 1:
+                return found
+            each = each.tolist() if isinstance(each, pd.Series) else [each] * len(found)
+            return pd.Series(_of_kinds(found.tolist(), each), found.index)
         if not any(issubclass(cls, int | float) for cls in {type(value) for value in found.tolist()}):
             return pd.Series(found.tolist(), found.index)
     elif record_of(found) is None:
@@ -127,6 +148,8 @@ def _exact(found: Any, kinds: Callable[[], Any], numpy: Callable[[], Any]) -> An
 def _classed(found: Any, kinds: Any, numpy: Any) -> Any:
     if (record := record_of(found)) is not None:
         cls, names, items = record
+        if not isinstance(kinds, tuple) or not isinstance(numpy, tuple):
+            raise _UndecidedError
         return make_record(cls, names, [_classed(*row) for row in zip(items, kinds, numpy, strict=True)])
     if not isinstance(found, pd.Series):
         return np.asarray(found)[()] if numpy is True else found
@@ -142,7 +165,8 @@ def _classed(found: Any, kinds: Any, numpy: Any) -> Any:
 
 def _of_kinds(values: list[Any], kinds: list[int]) -> list[Any]:
     """Numbers that lanes hold as those of the widest class, each of its own."""
-    if any(kind == 1 and abs(value) >= 2**53 for value, kind in zip(values, kinds, strict=True)):
+    if any(kind == 1 and abs(value) >= 2**53 or kind == 3 and isinstance(value, int | float)
+           for value, kind in zip(values, kinds, strict=True)):
         raise _UndecidedError
     return [_CLASSES[kind](value) for value, kind in zip(values, kinds, strict=True)]
 
@@ -151,7 +175,7 @@ _CLASSES: tuple[Callable[[Any], Any], ...] = (bool, int, float, lambda value: va
 
 
 class _UndecidedError(Exception):
-    """An int that a lane holds as a float is not known."""
+    """What a lane holds as a float is not known: an int, or nothing."""
 
 
 def kinds_of(value: Any) -> Any:
@@ -215,7 +239,8 @@ def _records(found: Any, count: int) -> Iterator[Any]:
         yield make_record(cls, names, row)
 
 
-def _columns(frame: Any, named: Container[Hashable], said: Container[Hashable]) -> tuple[dict[Hashable, Any], list[Hashable]]:
+def _columns(frame: Any, named: Collection[Hashable], said: Collection[Hashable]
+             ) -> tuple[dict[Hashable, Any], list[Hashable]]:
     """The columns that a row is made of, with the upcasts of pandas, and the labels of those that are left out: what
     is not named, and is no number or string, or has missing values, for which the original would run; what lanes do not
     hold, where the function does not have its name in its text (`said`)."""

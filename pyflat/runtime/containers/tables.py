@@ -21,7 +21,8 @@ def chosen(call: LibraryCall, known: Sequence[Hashable]) -> dict[str, Any]:
               if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)][len(parameters.prefix):]
     for keyword in call.kwargs:
         if keyword not in wanted and parameters.keywords is None:
-            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}{where_options_go(keyword)}")
+            hint = where_options_go(keyword, call.kwargs[keyword])
+            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}{hint}")
     found: dict[str, Any] = {}
     for parameter in dict.fromkeys([*wanted, *call.kwargs]):
         given = call.kwargs.get(parameter)
