@@ -33,6 +33,13 @@ def timedelta(ticks: Any, unit: str) -> Any:
     return pd.Timedelta(np.timedelta64(int(ticks), unit))
 
 
+def counts_nanoseconds() -> bool:
+    """Whether this pandas has nanoseconds in total_seconds(). Known while flattening."""
+    import pandas as pd
+
+    return pd.Timedelta(1, "ns").total_seconds() > 0
+
+
 def is_pandas(value: object) -> bool:
     """One of pandas' moments and spans without a time zone."""
     cls = type(value)
@@ -169,7 +176,10 @@ class Timedelta(Ordered):
         return self._rest() % 1000 if self.per == 1_000_000_000 else 0
 
     def total_seconds(self) -> Any:
-        return self.ticks // 1000 / 1_000_000 if self.per == 1_000_000_000 else self.ticks / self.per
+        rest = self.ticks % self.per
+        if self.per == 1_000_000_000 and not counts_nanoseconds():
+            return self.ticks // self.per + rest // 1000 / 1_000_000
+        return self.ticks // self.per + rest / self.per
 
     def __neg__(self) -> Any:
         return Timedelta(-self.ticks, self.per)

@@ -206,6 +206,7 @@ _HANDLERS: dict[Any, Handler] = {
     sorted: sequences.sort_lanes, isinstance: sequences.isinstance_, type: sequences.type_,
     hasattr: sequences.hasattr_, getattr: sequences.getattr_, callable: sequences.callable_,
     moments.timestamp: inlined(moments.new_timestamp), moments.timedelta: inlined(moments.new_timedelta),
+    moments.counts_nanoseconds: lambda s, arguments, node: Static(moments.counts_nanoseconds()),
     str: sequences.text, repr: sequences.repr_, chr: sequences.chr_,
     format: sequences.format_, ord: sequences.ord_, bin: sequences.in_base("#b"), oct: sequences.in_base("#o"),
     hex: sequences.in_base("#x"), operator.add: sequences.operator_add,
@@ -277,7 +278,7 @@ _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, 
 
 _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *methods.HANDLERS,
            *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *support.HANDLERS,
-           moments.timestamp, moments.timedelta, functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
+           moments.timestamp, moments.timedelta, moments.counts_nanoseconds, functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
            set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 
