@@ -132,9 +132,9 @@ def bmi_class(row):
     value = row.weight / (row.height * row.height)
     if value < 18.5:
         return "under"
-    elif value < 25:
+    if value < 25:
         return "normal"
-    elif value < 30:
+    if value < 30:
         return "over"
     return "obese"
 

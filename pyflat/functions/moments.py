@@ -7,6 +7,7 @@ them. Where an int leaves 64 bits the lane is replayed with pandas' own objects.
 from __future__ import annotations
 
 import datetime
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,21 +24,21 @@ def timestamp(ticks: Any, unit: str) -> Any:
     """pandas' Timestamp so many units after 1970."""
     import pandas as pd
 
-    return pd.Timestamp(np.datetime64(int(ticks), unit))
+    return pd.Timestamp(np.datetime64(int(ticks), unit))  # type: ignore[call-overload]
 
 
 def timedelta(ticks: Any, unit: str) -> Any:
     """pandas' Timedelta of so many units."""
     import pandas as pd
 
-    return pd.Timedelta(np.timedelta64(int(ticks), unit))
+    return pd.Timedelta(np.timedelta64(int(ticks), unit))  # type: ignore[call-overload]
 
 
 def counts_nanoseconds() -> bool:
     """Whether this pandas has nanoseconds in total_seconds(). Known while flattening."""
     import pandas as pd
 
-    return pd.Timedelta(1, "ns").total_seconds() > 0
+    return bool(pd.Timedelta(1, "ns").total_seconds() > 0)
 
 
 def is_pandas(value: object) -> bool:
@@ -76,6 +77,14 @@ def aligned(a: Any, b: Any) -> tuple[Any, Any, int]:
     return a.ticks, b.ticks * (a.per // b.per), a.per
 
 
+def combined(cls: type, one: Any, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
+    """One of `cls`, computed from the ticks of two; NotImplemented where `other` is None."""
+    if other is None:
+        return NotImplemented
+    a, b, per = aligned(one, other)
+    return cls(compute(a, b), per)
+
+
 def as_span(value: Any) -> Any:
     """A Timedelta, None for what is no span."""
     if isinstance(value, Timedelta):
@@ -103,77 +112,50 @@ class Ordered:
         self.ticks = ticks
         self.per = per
 
-    @property
-    def unit(self) -> str:
-        return UNITS[self.per]
+    unit = property(lambda self: UNITS[self.per])
 
-    def _other(self, value: Any) -> Any:
-        return as_moment(value) if isinstance(self, Timestamp) else as_span(value)
+    def _compared(self, value: Any, compare: Callable[[Any, Any], Any]) -> Any:
+        other = as_moment(value) if isinstance(self, Timestamp) else as_span(value)
+        if other is None:
+            return NotImplemented
+        a, b, _ = aligned(self, other)
+        return compare(a, b)
+
+    __hash__ = None  # type: ignore[assignment]  # keys of lanes are refused
 
     def __eq__(self, value: Any) -> Any:
-        other = self._other(value)
-        if other is None:
-            return False
-        a, b, _ = aligned(self, other)
-        return a == b
+        return self._compared(value, operator.eq)
 
     def __ne__(self, value: Any) -> Any:
-        return not self == value
+        return self._compared(value, operator.ne)
 
     def __lt__(self, value: Any) -> Any:
-        other = self._other(value)
-        if other is None:
-            return NotImplemented
-        a, b, _ = aligned(self, other)
-        return a < b
+        return self._compared(value, operator.lt)
 
     def __le__(self, value: Any) -> Any:
-        other = self._other(value)
-        if other is None:
-            return NotImplemented
-        a, b, _ = aligned(self, other)
-        return a <= b
+        return self._compared(value, operator.le)
 
     def __gt__(self, value: Any) -> Any:
-        other = self._other(value)
-        if other is None:
-            return NotImplemented
-        a, b, _ = aligned(self, other)
-        return a > b
+        return self._compared(value, operator.gt)
 
     def __ge__(self, value: Any) -> Any:
-        other = self._other(value)
-        if other is None:
-            return NotImplemented
-        a, b, _ = aligned(self, other)
-        return a >= b
+        return self._compared(value, operator.ge)
 
 
 class Timedelta(Ordered):
     """A span."""
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Any:
         return self.ticks != 0
 
     def _rest(self) -> Any:
         """The ticks after midnight."""
         return self.ticks % (86400 * self.per)
 
-    @property
-    def days(self) -> Any:
-        return self.ticks // (86400 * self.per)
-
-    @property
-    def seconds(self) -> Any:
-        return self._rest() // self.per
-
-    @property
-    def microseconds(self) -> Any:
-        return self._rest() % self.per * 1_000_000 // self.per
-
-    @property
-    def nanoseconds(self) -> Any:
-        return self._rest() % 1000 if self.per == 1_000_000_000 else 0
+    days = property(lambda self: self.ticks // (86400 * self.per))
+    seconds = property(lambda self: self._rest() // self.per)
+    microseconds = property(lambda self: self._rest() % self.per * 1_000_000 // self.per)
+    nanoseconds = property(lambda self: self._rest() % 1000 if self.per == 1_000_000_000 else 0)
 
     def total_seconds(self) -> Any:
         rest = self.ticks % self.per
@@ -192,41 +174,26 @@ class Timedelta(Ordered):
 
     def __add__(self, value: Any) -> Any:
         moment = as_moment(value)
-        if moment is not None:
-            a, b, per = aligned(self, moment)
-            return Timestamp(a + b, per)
-        span = as_span(value)
-        if span is None:
-            return NotImplemented
-        a, b, per = aligned(self, span)
-        return Timedelta(a + b, per)
+        return combined(Timedelta, self, as_span(value), operator.add) if moment is None else moment + self
 
     def __radd__(self, value: Any) -> Any:
         return self + value
 
     def __sub__(self, value: Any) -> Any:
-        span = as_span(value)
-        if span is None:
-            return NotImplemented
-        a, b, per = aligned(self, span)
-        return Timedelta(a - b, per)
+        return combined(Timedelta, self, as_span(value), operator.sub)
 
     def __rsub__(self, value: Any) -> Any:
         return -self + value
 
-    def __truediv__(self, value: Any) -> Any:
+    def _quotient(self, value: Any, compute: Callable[[Any, Any], Any]) -> Any:
         span = as_span(value)
-        if span is None:
-            return id(value)
-        a, b, _ = aligned(self, span)
-        return float(a) / float(b)
+        return id(value) if span is None else compute(*aligned(self, span)[:2])  # id: no function of lanes
+
+    def __truediv__(self, value: Any) -> Any:
+        return self._quotient(value, lambda a, b: float(a) / float(b))
 
     def __floordiv__(self, value: Any) -> Any:
-        span = as_span(value)
-        if span is None:
-            return id(value)
-        a, b, _ = aligned(self, span)
-        return a // b
+        return self._quotient(value, operator.floordiv)
 
     def __mul__(self, value: Any) -> Any:
         return Timedelta(self.ticks * value, self.per) if type(value) is int else id(value)
@@ -256,41 +223,15 @@ class Timestamp(Ordered):
         return (year + era * 400 + (1 if month >= 10 else 0), month + 3 if month < 10 else month - 9,
                 day - (153 * month + 2) // 5 + 1)
 
-    @property
-    def year(self) -> Any:
-        return self._civil()[0]
-
-    @property
-    def month(self) -> Any:
-        return self._civil()[1]
-
-    @property
-    def day(self) -> Any:
-        return self._civil()[2]
-
-    @property
-    def hour(self) -> Any:
-        return self._second() // 3600
-
-    @property
-    def minute(self) -> Any:
-        return self._second() // 60 % 60
-
-    @property
-    def second(self) -> Any:
-        return self._second() % 60
-
-    @property
-    def microsecond(self) -> Any:
-        return self.ticks % self.per * 1_000_000 // self.per
-
-    @property
-    def nanosecond(self) -> Any:
-        return self.ticks % 1000 if self.per == 1_000_000_000 else 0
-
-    @property
-    def quarter(self) -> Any:
-        return (self.month + 2) // 3
+    year = property(lambda self: self._civil()[0])
+    month = property(lambda self: self._civil()[1])
+    day = property(lambda self: self._civil()[2])
+    hour = property(lambda self: self._second() // 3600)
+    minute = property(lambda self: self._second() // 60 % 60)
+    second = property(lambda self: self._second() % 60)
+    microsecond = property(lambda self: self.ticks % self.per * 1_000_000 // self.per)
+    nanosecond = property(lambda self: self.ticks % 1000 if self.per == 1_000_000_000 else 0)
+    quarter = property(lambda self: (self.month + 2) // 3)
 
     def weekday(self) -> Any:
         return (self._days() + 3) % 7
@@ -298,13 +239,8 @@ class Timestamp(Ordered):
     def isoweekday(self) -> Any:
         return self.weekday() + 1
 
-    @property
-    def dayofweek(self) -> Any:
-        return self.weekday()
-
-    @property
-    def day_of_week(self) -> Any:
-        return self.weekday()
+    dayofweek = property(lambda self: self.weekday())
+    day_of_week = property(lambda self: self.weekday())
 
     @property
     def is_leap_year(self) -> Any:
@@ -317,9 +253,7 @@ class Timestamp(Ordered):
         before = (367 * month - 362) // 12
         return day + before if month <= 2 else day + before - (1 if self.is_leap_year else 2)
 
-    @property
-    def day_of_year(self) -> Any:
-        return self.dayofyear
+    day_of_year = property(lambda self: self.dayofyear)
 
     @property
     def days_in_month(self) -> Any:
@@ -328,17 +262,9 @@ class Timestamp(Ordered):
             return 29 if self.is_leap_year else 28
         return 30 + (month + month // 8) % 2
 
-    @property
-    def daysinmonth(self) -> Any:
-        return self.days_in_month
-
-    @property
-    def is_month_start(self) -> Any:
-        return self.day == 1
-
-    @property
-    def is_month_end(self) -> Any:
-        return self.day == self.days_in_month
+    daysinmonth = property(lambda self: self.days_in_month)
+    is_month_start = property(lambda self: self.day == 1)
+    is_month_end = property(lambda self: self.day == self.days_in_month)
 
     def day_name(self) -> Any:
         return DAYS[self.weekday()]
@@ -358,24 +284,14 @@ class Timestamp(Ordered):
         return datetime.date(year, month, day)
 
     def __add__(self, value: Any) -> Any:
-        span = as_span(value)
-        if span is None:
-            return NotImplemented
-        a, b, per = aligned(self, span)
-        return Timestamp(a + b, per)
+        return combined(Timestamp, self, as_span(value), operator.add)
 
     def __radd__(self, value: Any) -> Any:
         return self + value
 
     def __sub__(self, value: Any) -> Any:
         span = as_span(value)
-        if span is not None:
-            return self + -span
-        moment = as_moment(value)
-        if moment is None:
-            return NotImplemented
-        a, b, per = aligned(self, moment)
-        return Timedelta(a - b, per)
+        return combined(Timedelta, self, as_moment(value), operator.sub) if span is None else self + -span
 
     def __rsub__(self, value: Any) -> Any:
         moment = as_moment(value)
@@ -396,5 +312,5 @@ def _of_second(cls: type) -> Callable[..., Any]:
     return lambda ticks, per: lanes(cls, (ticks, per))
 
 
-MAKERS = {Timestamp: _of_second(Timestamp), Timedelta: _of_second(Timedelta)}
+MAKERS: dict[type, Callable[..., Any]] = {Timestamp: _of_second(Timestamp), Timedelta: _of_second(Timedelta)}
 """The class of flattened code -> what makes pandas' own object."""

@@ -425,7 +425,8 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
 def where_options_go(keyword: str, value: object) -> str:
     """What a TypeError adds about a keyword of a call that no parameter has."""
     shown = f'"{value}"' if isinstance(value, str) else repr(value) if isinstance(value, bool | int) else "..."
-    return f"; an option of the twin is given before the call: with_options({keyword}={shown})" if keyword in NAMES else ""
+    where = f"; an option of the twin is given before the call: with_options({keyword}={shown})"
+    return where if keyword in NAMES else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

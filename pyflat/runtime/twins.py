@@ -117,9 +117,9 @@ class Twin(Generic[P, R_co]):
                 raise
             raise refusal.with_traceback(None)  # noqa: B904 - its place is in the message, and not in pyflat
         except TypeError as error:
-            for name in kwargs:
+            for name, value in kwargs.items():
                 if str(error) == f"{self.__name__}() got an unexpected keyword argument {name!r}":
-                    raise TypeError(f"{error}{where_options_go(name, kwargs[name])}") from None
+                    raise TypeError(f"{error}{where_options_go(name, value)}") from None
             raise
 
     def _check_receiver(self, args: Sequence[Any]) -> None:

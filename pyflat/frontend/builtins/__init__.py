@@ -278,8 +278,8 @@ _WHOLE = {len, range, tuple, list, sum, any, all, sorted, set, frozenset, dict, 
 
 _ALWAYS = {warnings.simplefilter, warnings.filterwarnings, list, dict, sorted, *methods.HANDLERS,
            *iterators.HANDLERS, *records.HANDLERS, *signatures.HANDLERS, *support.HANDLERS,
-           moments.timestamp, moments.timedelta, moments.counts_nanoseconds, functools.reduce, len, isinstance, type, getattr, hasattr, callable, range, min, max, sum, any, all, tuple,
-           set, frozenset}
+           moments.timestamp, moments.timedelta, moments.counts_nanoseconds, functools.reduce, len, isinstance, type,
+           getattr, hasattr, callable, range, min, max, sum, any, all, tuple, set, frozenset}
 """Handled even when everything is static, because they make local objects, or take objects whole."""
 
 _OF_UNSIGNED = {

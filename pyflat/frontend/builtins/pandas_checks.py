@@ -11,7 +11,7 @@ import libcst as cst
 
 from pyflat.frontend.builtins.numpy_functions import isscalar
 from pyflat.frontend.builtins.support import Given, bind_names
-from pyflat.frontend.space.scalars import const_eval
+from pyflat.frontend.space.scalars import const_eval, negate
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, numeric_kind, per_alternative
@@ -58,8 +58,7 @@ def _missing(s: Evaluator, value: Abstract, title: str, node: cst.CSTNode) -> Ab
 
 
 def _is_present(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
-    found = _is_missing(s, given, node)
-    return Static(not found.value) if isinstance(found, Static) else s.build.op("not", found)
+    return negate(s, _is_missing(s, given, node))
 
 
 _Handler = Callable[[Evaluator, Given, cst.CSTNode], Abstract]

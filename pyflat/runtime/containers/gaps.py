@@ -1,9 +1,9 @@
 """Lanes in which an argument is missing, and pandas calls a function all the same: the original runs there.
 
 It gets what stands in the column (NA, None, nan, NaT), and Python's numbers beside it. Many lanes in which the same
-arguments are missing run a twin in which these are known, where there is one and no lane fails. What is returned is put among the
-results of the other lanes: NA and None are missing, and where results of their dtype cannot hold a value, all are
-objects.
+arguments are missing run a twin in which these are known, where there is one and no lane fails. What is returned is put
+among the results of the other lanes: NA and None are missing, and where results of their dtype cannot hold a value, all
+are objects.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def run_originals(call: LibraryCall, columns: Mapping[Path, GapColumn], missing:
             gaps.failures.append(Failure(lane, cause_of(error, call.caller.callee.function), row, source))
             if not keeps:
                 break
-    call.caller.count_replayed(len(missing), len(gaps.lanes) - computed + len(gaps.failures), len(gaps.failures) if keeps else 0)
+    failed = len(gaps.failures)
+    call.caller.count_replayed(len(missing), len(gaps.lanes) - computed + failed, failed if keeps else 0)
     return gaps
 
 
@@ -106,8 +107,9 @@ def _alike(columns: Mapping[Path, GapColumn], missing: Mask) -> Iterator[tuple[A
         return
     pattern = np.zeros(len(lanes), np.int64)
     for column in columns.values():
-        kinds = 0 if column.missing is None or column.objects is None else np.where(column.missing[lanes], _kinds(column, lanes), 0)
-        pattern = pattern * (len(_MISSING) + 2) + kinds
+        pattern *= len(_MISSING) + 2
+        if column.missing is not None and column.objects is not None:
+            pattern += np.where(column.missing[lanes], _kinds(column.objects, column.missing, lanes), 0)
     for each in np.unique(pattern):
         chosen = lanes[pattern == each]
         absent = {path: column.objects[chosen[0]] for path, column in columns.items()
@@ -116,13 +118,13 @@ def _alike(columns: Mapping[Path, GapColumn], missing: Mask) -> Iterator[tuple[A
             yield chosen, absent
 
 
-def _kinds(column: GapColumn, lanes: Array) -> Any:
+def _kinds(objects: Array, missing: Mask, lanes: Array) -> Any:
     """Which of several things stands where there is no value."""
-    values = column.objects[lanes[column.missing[lanes]]]  # type: ignore[index]
-    if len(classes := set(map(type, values))) < 2:
-        return 1 + next((k for k, name in enumerate(_MISSING) if any(cls.__name__ == name for cls in classes)), len(_MISSING))
-    names = [type(value).__name__ for value in column.objects[lanes]]  # type: ignore[index]
-    return [1 + _MISSING.index(name) if name in _MISSING else 1 + len(_MISSING) for name in names]
+    numbers = {name: k for k, name in enumerate(_MISSING, 1)}
+    classes = set(map(type, objects[lanes[missing[lanes]]]))
+    if len(classes) == 1:  # most columns have one
+        return numbers.get(classes.pop().__name__, len(_MISSING) + 1)
+    return [numbers.get(type(value).__name__, len(_MISSING) + 1) for value in objects[lanes]]
 
 
 def _by_twin(call: LibraryCall, columns: Mapping[Path, GapColumn], lanes: Array, absent: Mapping[Path, Any]
@@ -133,7 +135,7 @@ def _by_twin(call: LibraryCall, columns: Mapping[Path, GapColumn], lanes: Array,
         return None
     count = len(next(iter(columns.values())).values)
     whole = {**call.arrays(), **{path: column.values for path, column in columns.items()}}
-    given = {path: array[lanes] if len(array) == count else array for path, array in whole.items()} | absent
+    given = {path: array[lanes] if len(array) == count else array for path, array in whole.items()} | dict(absent)
     chosen = np.zeros(count, np.bool_)
     chosen[lanes] = True
     static = (*call.options.static, *(call.name(path) for path in absent))
@@ -154,7 +156,9 @@ def _rows(found: Any, count: int) -> list[Any] | None:
         return [found] * count
     cls, names, items = record
     columns = [_rows(item, count) for item in items]
-    return None if None in columns else [make_record(cls, names, row) for row in zip(*columns, strict=True)]  # type: ignore[arg-type]
+    if None in columns:
+        return None
+    return [make_record(cls, names, row) for row in zip(*columns, strict=True)]
 
 
 def _source(call: LibraryCall) -> Source:

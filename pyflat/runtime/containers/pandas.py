@@ -32,8 +32,8 @@ def call(call: LibraryCall, *, skip_na: bool = False) -> Any:
     given = call.arguments()
     if path := next((path for path, value in given.items() if isinstance(value, pd.DataFrame)), None):
         raise TypeError(f"argument {call.name(path)!r} is a pandas.DataFrame: call twin.by_name(frame, "
-                        f"{call.name(path)}='column'), which takes its columns as arguments, or for a function of a row "
-                        f"frame.apply(f, axis=1, engine=pyflat.flatten)")
+                        f"{call.name(path)}='column'), which takes its columns as arguments, or for a function of a "
+                        f"row frame.apply(f, axis=1, engine=pyflat.flatten)")
     if all(value is pd.NA for value in given.values()):
         raise TypeError(f"argument {call.name(next(iter(given)))!r} is pandas.NA, beside no Series: pass float('nan'), "
                         f"or a number")

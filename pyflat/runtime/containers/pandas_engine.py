@@ -112,11 +112,11 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
             raise AttributeError(f"'Series' object has no attribute {missing[1]!r}") from refusal
         several = next((label for label in said if label in others and frame.columns.tolist().count(label) > 1), None)
         if left_out and several is not None:
-            raise TypeError(f"engine=pyflat.flatten: {several!r} is the name of several columns, of which a row gives a "
-                            f"Series: give each a name of its own") from refusal
+            raise TypeError(f"engine=pyflat.flatten: {several!r} is the name of several columns, of which a row gives "
+                            f"a Series: give each a name of its own") from refusal
         if left_out or "'Row' object" in refusal.diagnostic.message:
-            refusal.add_note("rows are read by the names of their columns, row['name'] or row.name, which have numbers, "
-                             "strings, dates and spans")
+            refusal.add_note("rows are read by the names of their columns, row['name'] or row.name, which have "
+                             "numbers, strings, dates and spans")
         raise
 
 
@@ -132,13 +132,16 @@ def _exact(found: Any, kinds: Callable[[], Any], numpy: Callable[[], Any]) -> An
         if not found.hasnans and isinstance(numbers, np.dtype) and numbers.kind in "biuf":
             found = found.astype(numbers)
         if isinstance(found.dtype, np.dtype) and found.dtype.kind in "biufc":
-            each = kinds() if found.dtype.kind in "iuf" else 0
-            if not isinstance(each, pd.Series) and each != len(_CLASSES) - 1:
-                return found
-            each = each.tolist() if isinstance(each, pd.Series) else [each] * len(found)
-            return pd.Series(_of_kinds(found.tolist(), each), found.index)
-        if not any(issubclass(cls, int | float) for cls in {type(value) for value in found.tolist()}):
-            return pd.Series(found.tolist(), found.index)
+            widest = {"i": 1, "u": 1, "f": 2}.get(found.dtype.kind, 0)
+            each = np.broadcast_to(kinds() if widest else 0, len(found))
+            if not widest or (each == widest).any() and (each > 0).all() and (each <= widest).all():
+                return found  # ints among floats become floats in pandas, too
+            return pd.Series(_of_kinds(found.tolist(), each.tolist()), found.index)
+        if isinstance(found.dtype, pd.CategoricalDtype) and not found.hasnans:
+            return found
+        values = found.tolist()
+        if not any(issubclass(cls, int | float) for cls in {type(value) for value in values}):
+            return pd.Series(values, found.index)
     elif record_of(found) is None:
         return found
     made = _classed(found, kinds(), numpy())
@@ -215,7 +218,15 @@ def _twin(func: Any, decorator: Any, **defaults: Any) -> Any:
     if isinstance(func, str | np.ufunc):
         raise TypeError(f"engine=pyflat.flatten runs a Python function, not {func!r}")
     options = defaults | dict(decorator.args[0]) if isinstance(decorator, functools.partial) else defaults
-    return twin(func, **options)
+    try:
+        return _kept_twin(func, tuple(options.items()))
+    except TypeError:  # an option that is not hashable, or wrong
+        return twin(func, **options)
+
+
+@functools.lru_cache(maxsize=96)
+def _kept_twin(func: Any, options: tuple[tuple[str, Any], ...]) -> Any:
+    return twin(func, **dict(options))
 
 
 def _filled(found: Any, index: Any, name: Hashable) -> Any:
@@ -266,13 +277,13 @@ def _columns(frame: Any, named: Collection[Hashable], said: Collection[Hashable]
 
 
 def _kind(label: Hashable, column: Any) -> str:
-    """How a row makes an item of a lane: "" for the lane itself, or the unit and kind of dates. TypeError for what lanes
-    do not hold."""
+    """How a row makes an item of a lane: "" for the lane itself, or the unit and kind of dates. TypeError for what
+    lanes do not hold."""
     if _has_lanes(column):
         return column.dtype.kind + np.datetime_data(column.dtype)[0] if _is_moment(column) else ""
     shown = "the index" if label is _NAME else f"column {label!r}"
-    raise TypeError(f"engine=pyflat.flatten: {shown} has dtype {column.dtype}, and rows have numbers, strings, and dates "
-                    f"of the years 1 to 9999 without a time zone, and spans: make it one of these, or do not read it")
+    raise TypeError(f"engine=pyflat.flatten: {shown} has dtype {column.dtype}, and rows have numbers, strings, and "
+                    f"dates of the years 1 to 9999 without a time zone, and spans: make it one of these, or leave it out")
 
 
 def _is_moment(column: Any) -> bool:
@@ -335,14 +346,14 @@ def _names(code: CodeType) -> Iterator[Any]:
 def _scalar(frame: Any) -> str:
     """What makes the items of a row of lanes; "" for Python's own. TypeError for rows of NumPy's other numbers."""
     dtype = frame.iloc[0].dtype
-    if is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(dtype, (pd.ArrowDtype, pd.CategoricalDtype, *_OTHERS)
-                                                                      ) or dtype.kind in _MOMENTS:
+    known = (pd.ArrowDtype, pd.CategoricalDtype, *_OTHERS)
+    if is_object_dtype(dtype) or is_string_dtype(dtype) or isinstance(dtype, known) or dtype.kind in _MOMENTS:
         return ""
     name = getattr(dtype, "numpy_dtype", dtype).name
     if name not in _SCALARS:
         shown = ", ".join([repr(label) for label in frame.columns[:9]])
-        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers ({shown}), which compute in their own "
-                        f"way: make them others, as by frame.astype(float), or call twin.by_name(frame)")
+        raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers ({shown}), which compute in "
+                        f"their own way: make them others, as by frame.astype(float), or call twin.by_name(frame)")
     return _SCALARS[name]
 
 
@@ -359,11 +370,13 @@ def _by_row(func: Callable[..., Any], labels: tuple[Hashable, ...], kinds: tuple
     its_name = items.pop(_NAME, "")
     lines = ["@dataclass", "class Row:", *(f"    {field}_: object" for field in fields),
              "    def __contains__(self, name):", f"        return name in {tuple(items)!r}"]
-    for start, end in (("__getitem__(self, name)", "raise KeyError(name)"), ("get(self, name, default=None)", "return default")):
+    for start, end in (("__getitem__(self, name)", "raise KeyError(name)"),
+                       ("get(self, name, default=None)", "return default")):
         lines += [f"    def {start}:"]
         for label, item in items.items():
             lines += [f"        if name == {label!r}:", f"            return {item}"]
-        lines += ["        if not isinstance(name, (str, int)):", f"            return {_NOT_HERE}(name)", f"        {end}"]
+        lines += ["        if not isinstance(name, (str, int)):", f"            return {_NOT_HERE}(name)",
+                  f"        {end}"]
     lines += ["    @property", "    def name(self):", f"        return {its_name}"] if its_name else []
     for label, item in items.items():
         if _is_field(label, name):
