@@ -8,6 +8,7 @@ are objects.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +28,10 @@ from pyflat.runtime.labels import Codes
 from pyflat.runtime.replay import fit
 
 Mask = npt.NDArray[np.bool_]
-_MISSING = ("NAType", "NoneType", "NaTType")
+_MISSING = ("NAType", "NoneType", "NaTType", "nan")
 _MANY = 256
 """Lanes that are worth a twin of their own."""
+_EXACT = {"b1": "bool", "i8": "int", "f8": "float"}
 _KINDS = {"b": BOOL, "i": INT, "f": FLOAT}
 
 
@@ -114,17 +116,23 @@ def _alike(columns: Mapping[Path, GapColumn], missing: Mask) -> Iterator[tuple[A
         chosen = lanes[pattern == each]
         absent = {path: column.objects[chosen[0]] for path, column in columns.items()
                   if column.objects is not None and column.missing is not None and column.missing[chosen[0]]}
-        if ways.GAPS.first(len(chosen) >= _MANY) and all(type(v).__name__ in _MISSING for v in absent.values()):
+        known = all(_kind(value) <= len(_MISSING) for value in absent.values())
+        if ways.GAPS.first(len(chosen) >= _MANY) and known:
             yield chosen, absent
 
 
 def _kinds(objects: Array, missing: Mask, lanes: Array) -> Any:
     """Which of several things stands where there is no value."""
-    numbers = {name: k for k, name in enumerate(_MISSING, 1)}
-    classes = set(map(type, objects[lanes[missing[lanes]]]))
-    if len(classes) == 1:  # most columns have one
-        return numbers.get(classes.pop().__name__, len(_MISSING) + 1)
-    return [numbers.get(type(value).__name__, len(_MISSING) + 1) for value in objects[lanes]]
+    present = objects[lanes[missing[lanes]]]
+    first = present[0] if len(present) else None
+    if all(value is first for value in present):  # most columns have one
+        return _kind(first)
+    return list(map(_kind, objects[lanes]))
+
+
+def _kind(value: object) -> int:
+    name = "nan" if value is np.nan else type(value).__name__
+    return 1 + (_MISSING.index(name) if name in _MISSING else len(_MISSING))
 
 
 def _by_twin(call: LibraryCall, columns: Mapping[Path, GapColumn], lanes: Array, absent: Mapping[Path, Any]
@@ -249,6 +257,12 @@ def _array(found: npt.NDArray[Any], gaps: Gaps, returned: Sequence[Any]) -> Any:
     kind = _KINDS.get(found.dtype.kind)
     absent = np.ma.getmaskarray(found).copy()
     values = np.ma.getdata(found).copy()
+    classes = {cls.__name__ for cls in set(map(type, returned))}
+    if found.ndim == 1 and classes in ({_EXACT.get(found.dtype.str[1:], "")}, {"NAType"} if kind else set()):
+        with contextlib.suppress(OverflowError):  # many values of one class
+            absent[gaps.lanes] = is_absent = "NAType" in classes
+            values[gaps.lanes] = 0 if is_absent else np.array(returned, found.dtype)
+            return np.ma.MaskedArray(values, absent) if absent.any() else values
     try:
         for lane, value in zip(gaps.lanes, returned, strict=True):
             if found.ndim > 1:
