@@ -22,6 +22,7 @@ from pyflat.runtime.containers.columns import named, run
 from pyflat.runtime.containers.gaps import GapColumn, Mask
 from pyflat.runtime.labels import Codes
 
+_SINCE = "" if int(pd.__version__.partition(".")[0]) >= 3 else " of pandas 3"
 _MASKED = {"f": pd.arrays.FloatingArray, "i": pd.arrays.IntegerArray, "u": pd.arrays.IntegerArray,
            "b": pd.arrays.BooleanArray}
 
@@ -33,7 +34,7 @@ def call(call: LibraryCall, *, skip_na: bool = False) -> Any:
     if path := next((path for path, value in given.items() if isinstance(value, pd.DataFrame)), None):
         raise TypeError(f"argument {call.name(path)!r} is a pandas.DataFrame: call twin.by_name(frame, "
                         f"{call.name(path)}='column'), which takes its columns as arguments, or for a function of a "
-                        f"row frame.apply(f, axis=1, engine=pyflat.flatten)")
+                        f"row frame.apply(f, axis=1, engine=pyflat.flatten){_SINCE}")
     if all(value is pd.NA for value in given.values()):
         raise TypeError(f"argument {call.name(next(iter(given)))!r} is pandas.NA, beside no Series: pass float('nan'), "
                         f"or a number")
