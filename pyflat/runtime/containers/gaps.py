@@ -28,6 +28,8 @@ from pyflat.runtime.labels import Codes
 from pyflat.runtime.replay import fit
 
 Mask = npt.NDArray[np.bool_]
+_NAN = np.nan
+"""The one that stands in columns of strings."""
 _MISSING = ("NAType", "NoneType", "NaTType", "nan")
 _MANY = 256
 """Lanes that are worth a twin of their own."""
@@ -131,7 +133,7 @@ def _kinds(objects: Array, missing: Mask, lanes: Array) -> Any:
 
 
 def _kind(value: object) -> int:
-    name = "nan" if value is np.nan else type(value).__name__
+    name = "nan" if value is _NAN else type(value).__name__
     return 1 + (_MISSING.index(name) if name in _MISSING else len(_MISSING))
 
 
