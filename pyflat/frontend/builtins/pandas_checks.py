@@ -14,8 +14,8 @@ from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.space.scalars import const_eval, negate
 from pyflat.frontend.state import lookup
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import describe, numeric_kind, per_alternative
-from pyflat.frontend.state.values import Abstract, Arguments, Static
+from pyflat.frontend.state.kinds import alternatives, describe, numeric_kind, per_alternative
+from pyflat.frontend.state.values import Abstract, Arguments, Derived, Static
 from pyflat.functions import moments
 from pyflat.ir.nodes import Value
 from pyflat.ir.types import FLOAT
@@ -43,7 +43,11 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
 
 def _is_missing(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """Whether a value is missing: of numbers only nan is, and no string or moment."""
-    return _missing(s, given.value("obj"), given.title, node)
+    value = given.value("obj")
+    if isinstance(value, Derived) and value.key == value.parameter or all(
+            lookup.class_of(each) is str for each in alternatives(value)):
+        return Static(False)
+    return _missing(s, value, given.title, node)
 
 
 @per_alternative("value")
