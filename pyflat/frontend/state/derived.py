@@ -51,6 +51,8 @@ def _itself(string: Any) -> Any:
 def add_parameters(s: Evaluator, params: list[Param]) -> None:
     """The parameters for the answers, among those of the function."""
     for name in reversed(s.strings):
+        if not s.asked[name]:  # a leaf says how many lanes there are
+            _answer(s, Derived(name, _itself, name), BOOL, "object", is_tag=True)
         params[s.places[name]:s.places[name]] = s.asked[name].values()
 
 

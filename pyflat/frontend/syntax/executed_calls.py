@@ -90,22 +90,22 @@ def _of_strings(s: Evaluator, function: Any, arguments: Arguments, refusal: Flat
         raise refusal from None
 
 
-class _Outcome:
+class _RunOutcome:
     """What a run gives, as one known object."""
 
     def __init__(self, value: Any, raised: type[BaseException] | None = None):
         self.value, self.raised = value, raised
 
 
-def _outcome(watch: Watch, function: Any, args: list[Any], named: dict[str, Any]) -> _Outcome:
+def _outcome(watch: Watch, function: Any, args: list[Any], named: dict[str, Any]) -> _RunOutcome:
     try:
-        return _Outcome(watch.run(function, args, named))
+        return _RunOutcome(watch.run(function, args, named))
     except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError):
         raise
     except (RecursionError, MemoryError):
         raise _NotKnownError from None
     except Exception as error:  # noqa: BLE001 - the function's own
-        return _Outcome(None, type(error))
+        return _RunOutcome(None, type(error))
 
 
 def _python(s: Evaluator, value: Abstract, copies: dict[Ref, Any], node: cst.CSTNode) -> Any:
