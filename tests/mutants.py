@@ -1242,11 +1242,10 @@ MUTANTS: tuple[Mutant, ...] = (
           "event == 'call' and frame.f_code not in self._codes and (not _is_trusted(frame.f_code, frame.f_globals))", "False"),
          ("an augmented name is a new object", "Watch.grown", "self.owned(value)", "pass"),
          ("methods of anything are called", "Watch._require_method", "name in _VARYING or not plain", "False"),
-         ("what a run has read may change", "Watch._reached", "self._guards.contents(value)", "pass"),
          tests="frontend/test_executed_calls.py"),
     *_of("strings", "frontend/state/derived.py",
          ("an exception for some strings is none", "_lifted",
-          "heap.raise_if(s, _answer(s, value, BOOL, tag, is_tag=True), tag)", "pass"),
+          "heap.raise_if(s, _answer(s, value, BOOL, cls, is_tag=True), cls)", "pass"),
          ("what is computed of one string is computed of all", "_lifted",
           "strings.checks.append((value.compute, frozenset(tags)))", "pass"),
          ("tuples have the length of the first", "items", "_require(s, value, lambda one: len(one) == size)", "pass"),
@@ -1258,6 +1257,9 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("numbers with methods", "frontend/space/scalars.py",
          ("negative exponents give ints", "_power", "heap.suspect_if(s, negative, 'a power of ints with a negative exponent is a float', None)",
           "pass"),
+         tests="frontend/test_number_attributes.py"),
+    *_of("numbers with methods", "frontend/library/stdlib.py",
+         ("a ratio has zeros at its end", "as_integer_ratio", "(n & -n).bit_length() - 1", "0"),
          tests="frontend/test_number_attributes.py"),
 )
 """All mutants. The parts are the passes, and what is around them."""

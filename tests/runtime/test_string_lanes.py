@@ -226,6 +226,21 @@ def test_a_table_that_changes_is_read_again():
     assert twin(codes, np.ones(2)).tolist() == [5.0, 2.0]
 
 
+def test_tuples_of_another_length_come_later():
+    weights = {"A": (1.0, 2.0), "B": (3.0, 4.0, 5.0)}
+
+    def weighed(code, x):
+        total = 0.0
+        for each in weights.get(code[:1], (0.0, 0.5)):
+            total += each * x
+        return total
+
+    twin = pyflat.twin(weighed)
+    for codes in (["A1", "A2", "c"], ["A1", "B2", "c"]):
+        got = twin(np.array(codes, object), np.ones(3))
+        assert got.tolist() == [weighed(code, 1.0) for code in codes]
+
+
 def test_none_among_the_strings():
     def length(code, x):
         return x if code is None else len(code) * x
