@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.frontend.space import unsigned, width_rules
-from pyflat.frontend.state import facts, heap
+from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import complex_parts, describe, folded, lane, numeric_kind, plain_number
 from pyflat.frontend.state.manifest import in_same_order
@@ -242,8 +242,7 @@ def _power(s: Evaluator, a: Abstract, b: Abstract, joined: Any) -> Abstract:
     known = facts.decide(negative, s.facts, s.combined, s.floats)
     if known is not None:
         return of_floats() if known else of_ints()
-    if s.ints:
-        heap.suspect_if(s, negative, "a power of ints with a negative exponent is a float", None)
+    if s.ints:  # the operation fails for a negative exponent
         return of_ints()
     return s.branch(negative, of_floats, of_ints)
 

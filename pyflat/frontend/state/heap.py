@@ -160,7 +160,7 @@ def only_modulo(s: Evaluator) -> FlattenError:
                     help="mask it first: (...) & 0xFFFFFFFFFFFFFFFF")
 
 
-def suspect_if(s: Evaluator, cond: Value, why: str, node: cst.CSTNode | None) -> None:
+def suspect_if(s: Evaluator, cond: Value, why: str, node: cst.CSTNode) -> None:
     """Lanes that only the original can decide."""
 
     def give_up() -> Abstract:
