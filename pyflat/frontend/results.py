@@ -234,7 +234,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
         return Fixed(known)
     if derived.is_among(s, *present) and all(
             isinstance(v, Derived) or isinstance(v, Static) and type(v.value) is str for v in present):
-        return Labels(Positions(list(dict.fromkeys(v.value for v in present if isinstance(v, Static)))))
+        return Labels(Positions(list(dict.fromkeys(v.value for v in present if isinstance(v, Static)))), grows=True)
     if all(v is UNBOUND or isinstance(v, Static) and _is_label(v.value) for v, _ in options):
         return _labels([v.value for v, _ in options if isinstance(v, Static)])
     if all(isinstance(v, Static) and _is_label(v.value) or result_texts.is_known(v) for v in present):

@@ -196,6 +196,7 @@ class Watch:
         if isinstance(owner, collections.defaultdict) and place not in owner:
             self.owned(owner)
         value = owner[place]
+        self._require_no_iterator(value)
         return self.made(value) if isinstance(place, slice) and type(value) is list else value
 
     def owned(self, value: Any) -> Any:
@@ -287,7 +288,9 @@ class Watch:
             raise self._refuse(f"it calls {function.__name__} with out=")
         result = self._compiled_call(function, args, named)
         name, module = function.__name__, getattr(function, "__module__", None) or ""
-        makes = function in (iter, sorted) or _first(module) == "numpy" or name in (
+        if name in ("get", "pop", "popitem", "setdefault"):
+            self._require_no_iterator(result)
+        makes = hasattr(type(result), "__next__") or function is sorted or _first(module) == "numpy" or name in (
             "copy", "split", "rsplit", "splitlines", "tolist", "astype", "reshape")
         return self.made(result) if makes and all(result is not each for each in [*args, *named.values()]) else result
 
@@ -474,14 +477,17 @@ class Watch:
         for value in itertools.chain(function.__defaults__ or (), (function.__kwdefaults__ or {}).values()):
             self._reached(value)
 
+    def _require_no_iterator(self, value: Any) -> None:
+        if hasattr(type(value), "__next__") and id(value) not in self.made_here:
+            raise self._refuse("it reads an iterator from outside")
+
     def _reached(self, value: Any) -> None:
         """Something from outside, that the run may look into."""
         if id(value) in self.made_here:
             return
         if id(value) in self._written:
             raise self._refuse("it reads what the function writes")
-        if hasattr(type(value), "__next__"):
-            raise self._refuse("it reads an iterator from outside")
+        self._require_no_iterator(value)
         if isinstance(value, (*_CONTAINERS, tuple)):
             self._guards.contents(value)
         if isinstance(value, set | frozenset):

@@ -22,6 +22,7 @@ import dataclasses
 import functools
 import itertools
 import sys
+import threading
 from collections import namedtuple
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,9 +66,10 @@ class Record:
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
     """By lane one of a few objects that are no numbers: strings, enum members, None, ... The leaf is an int, the
-    position in `table`."""
+    position in `table`; a table that `grows` has objects of other calls, too."""
 
     table: Sequence[Any]
+    grows: bool = False
 
     def code(self, value: object) -> int | None:
         """The position of an object, None where it is not in the table. An original may make an equal object anew at
@@ -89,12 +91,14 @@ class Positions(list[Any]):
     def __init__(self, items: Sequence[Any]):
         super().__init__(items)
         self._known = {item: place for place, item in enumerate(items)}
+        self._lock = threading.Lock()
 
     def position(self, item: Any) -> int:
-        place = self._known.setdefault(item, len(self))
-        if place == len(self):
-            self.append(item)
-        return place
+        with self._lock:
+            place = self._known.setdefault(item, len(self))
+            if place == len(self):
+                self.append(item)
+            return place
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ def with_open_tables(shape: Shape) -> Shape:
         case Record():
             return replace(shape, items=tuple(map(with_open_tables, shape.items)))
         case Labels():
-            return Labels(list(shape.table))
+            return replace(shape, table=list(shape.table))
         case Texts() | Ragged():
             return replace(shape, table=list(shape.table))
         case Maybe():
@@ -182,6 +182,9 @@ def _objects(table: Sequence[Any], form: Form) -> Array:
 
 def of_codes(shape: Labels, codes: Array, form: Form, failed: npt.NDArray[Any] | None = None) -> Any:
     """Objects for codes. Failing lanes have "", None, or -1."""
+    if shape.grows:
+        used, codes = np.unique(codes, return_inverse=True)
+        shape = Labels([shape.table[code] for code in used.tolist()] or [""])
     if form.results == "codes":
         return _categorical(shape, codes, failed)
     objects = _objects(shape.table, form)

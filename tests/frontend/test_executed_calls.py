@@ -309,6 +309,7 @@ SET: set = set()
 BYTES = bytearray(4)
 NESTED = ([],)
 NUMBERS = iter(range(1000))
+HELD = (NUMBERS, {"it": NUMBERS})
 
 
 class Noisy:
@@ -453,6 +454,7 @@ HOSTILE = {
     "next": lambda: next(NUMBERS), "islice": lambda: list(itertools.islice(NUMBERS, 2)),
     "zip": lambda: list(zip(NUMBERS, [1], strict=False)), "map": lambda: list(map(OUT.append, [1])),
     "methodcaller": lambda: operator.methodcaller("append", 1)(OUT),
+    "iterator in a tuple": lambda: [each for each in HELD[0]], "iterator in a dict": lambda: list(HELD[1].get("it")),
     "partial": lambda: sorted([1, 2], key=functools.partial(OUT.append)),
     "setdefault": lambda: TABLE.setdefault("new", 1), "Counter": lambda: COUNTS.update("abc"),
     "deque": lambda: QUEUE.appendleft(1), "set": lambda: SET.add(1), "bytes": lambda: BYTES.__setitem__(0, 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import string
+import threading
 from random import Random
 
 import numpy as np
@@ -260,3 +261,37 @@ def test_two_columns_and_scalars():
     got = pyflat.twin(both)(np.array(codes, object), np.array(units, object), 3.0)
     assert got.tolist() == [both(c, u, 3.0) for c, u in zip(codes, units, strict=True)]
     assert pyflat.twin(both)("a1", "kg", 3.0) == 6.0
+
+
+def test_results_have_the_strings_of_their_own_call():
+    twin = pyflat.twin(prefix)
+    assert twin(np.array(["longer", "xyz"], object), np.ones(2)).dtype == "<U2"
+
+    def upper(code, x):
+        return code.upper() if x > 0 else "none"
+
+    twin = pyflat.twin(upper)
+    assert twin(np.array(["a long string"], object), np.ones(1)).tolist() == ["A LONG STRING"]
+    found = twin(np.array(["a", "b"], object), np.ones(2))
+    assert found.tolist() == ["A", "B"] and found.dtype == "<U1"
+    codes, categories = twin.with_options(results="codes")(np.array(["a", "c", "a"], object), np.ones(3))
+    assert categories[codes].tolist() == ["A", "C", "A"] and len(categories) == 2
+
+
+def test_threads_share_a_twin():
+    twin = pyflat.twin(label)
+    rng = Random(5)
+    columns = [[f"k{rng.randrange(10_000)}" for _ in range(500)] for _ in range(8)]
+    found: dict[int, list[str]] = {}
+
+    def work(number):
+        for _ in range(3):
+            found[number] = twin(np.array(columns[number], object), np.zeros(500)).tolist()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, codes in enumerate(columns):
+        assert found[number] == [label(code, 0.0) for code in codes]

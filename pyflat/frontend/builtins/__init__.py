@@ -78,6 +78,8 @@ def is_pure(function: Any) -> bool:
     """May be called now, when every argument is static."""
     if isinstance(function, np.ufunc):
         return True
+    if isinstance(function, operator.methodcaller | operator.attrgetter):  # it does what the method does
+        return False
     try:
         if function in _IMPURE:
             return False

@@ -195,8 +195,8 @@ def _has_a_place(value: Any) -> bool:
     """It is no object that a run has made and that may change."""
     plain = (bool, int, float, complex, str, bytes, type(None), type(...), type, enum.Enum, np.generic, range,
              frozenset, slice, re.Pattern, re.Match, datetime.date, datetime.timedelta, FunctionType)
-    return isinstance(value, plain) or type(value).__module__ in (
-        "typing", "types", "decimal", "fractions", "inspect", "builtins", "collections") or hasattr(value, "__dict__")
+    return isinstance(value, plain) or hasattr(value, "__dict__") or type(value).__module__ in (
+        "typing", "types", "decimal", "fractions", "inspect", "builtins", "collections", "operator")
 
 
 def _is_plain_class(cls: type) -> bool:
