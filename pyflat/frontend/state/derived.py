@@ -136,7 +136,7 @@ def apply(s: Evaluator, title: Hashable, compute: Callable[..., Any], operands: 
     parameters = {value.parameter for value in operands if isinstance(value, Derived)}
     other = next((v for v in operands if not isinstance(v, Derived | Static)), None)
     if other is not None or len(parameters) > 1:
-        raise s.refuse("flatten/unsupported-expression", "a string by lane meets " + (
+        raise s.refuse("flatten/unsupported-expression", "a string of an array meets " + (
             "another one" if other is None else describe(other)), node)
     for value in operands:
         if isinstance(value, Static):

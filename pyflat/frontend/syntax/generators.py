@@ -104,7 +104,7 @@ def yielded(s: Evaluator, node: cst.Yield) -> Abstract:
     if isinstance(node.value, cst.From):
         return _delegate(s, s.space.evaluate(node.value.item), give, node)
     give(NONE if node.value is None else s.space.evaluate(node.value))
-    return NONE  # what is sent to a generator that nobody sends to
+    return NONE  # what is sent, where nothing sends
 
 
 @per_alternative("source")
@@ -175,7 +175,7 @@ def steps(s: Evaluator, call: GeneratorCall, node: cst.CSTNode) -> IterRef:
                 s.state.heap.get(ref) is not contents for ref, contents in before.items()):
             undo()
             raise s.refuse("flatten/generator", "items of a generator are asked for one by one here", node,
-                           why="where it stands may differ from lane to lane, or what it reads may change",
+                           why="where it stands may depend on the data, or what it reads may change",
                            help="loop over it, or make it a tuple(...) first")
         s.build.continue_with(built)
         if len(items) > MAX_STEPS:
