@@ -36,9 +36,9 @@ from tests.analysis.affine_programs import LENGTH, Program  # noqa: E402
 
 EDGES = [*pyflat.testing.EDGE_FLOATS, *np.random.default_rng(1).normal(0.0, 3.0, 40_000).tolist()]
 XS = np.array(EDGES)
-SOME = [x for x in EDGES if 0.0 < abs(x) <= 1.0]
+SOME = [x for x in EDGES[:2000] if 0.0 < abs(x) <= 1.0]
 TAKEN = {f"math.{name}": values for values, names in (
-    ([x for x in EDGES if 1.0 <= x < 170.0], "acosh gamma lgamma log log10 log2 sqrt"), ([x / 2.0 for x in SOME], "atanh log1p"),
+    ([x for x in EDGES[:2000] if 1.0 <= x < 170.0], "acosh gamma lgamma log log10 log2 sqrt"), ([x / 2.0 for x in SOME], "atanh log1p"),
 ) for name in names.split()}
 """Where these do not raise; the others take the numbers of `SOME`."""
 USES = {}
