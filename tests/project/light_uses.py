@@ -58,7 +58,7 @@ def outcome(act):
     """What a use gives, for JSON."""
     try:
         found = act()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - what it is is compared
         return [*(kind.__name__ for kind in type(error).__mro__[:-3]), str(error), getattr(error, "name", None)]
     return found if isinstance(found, str | list) or found is None else bits(found)
 
