@@ -229,7 +229,8 @@ def command_line_page() -> str:
     lines = ["# The command line", "", NOTE, "",
              "`pyflat VERB ...`, or `python -m pyflat VERB ...`. A function is given as SPEC: `module:function`,",
              "`module:Class.method` or `path/to/file.py:function`.", "", *_table(("command", "what it does"), rows), "",
-             "The exit status is 0, or 1 for a refused function, 2 for a wrong name or option, 3 for a bug of pyflat."]
+             "The exit status is 0, or 1 for a refused function or a library that is not installed, 2 for a wrong",
+             "name or option, 3 for a bug of pyflat."]
     for name, command in _verbs():
         lines += ["", f"## `pyflat {name}`", "", "```text", " ".join(["pyflat", name, *_usage(command)]), "```", "",
                   *_help(command)]

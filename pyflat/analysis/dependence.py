@@ -51,8 +51,8 @@ class Surroundings:
         """Whether iterations of a loop do not meet."""
         self.longer: dict[Loop, dict[Value, int]] = {}
         """Where an axis has to be longer than a number for that (`parallel_loops.Nest`)."""
-        self.undecided: set[Loop] = set()
-        """Those at which the search was given up."""
+        self.undecided: dict[Loop, str] = {}
+        """Those at which the search was given up, and how that is said."""
 
     @cached_property
     def facts(self) -> dict[Loop, tuple[Fact, ...]]:
@@ -88,9 +88,9 @@ def _standing(items: Sequence[Item], facts: tuple[Fact, ...]) -> Iterator[tuple[
 def meeting(loop: Loop, counted: Counted, pairs: Sequence[tuple[Op, Op]], around: Surroundings
             ) -> Iterator[tuple[Op, Op]]:
     """The pairs of accesses of which two iterations may touch the same element. `pairs`: a store and another access
-    of its array. UndecidedError where that takes more than the limit."""
+    of its array. SearchLimitError where that takes more than the limit, or islpy."""
     if len(pairs) > MOST_PAIRS:
-        raise SearchLimitError
+        raise SearchLimitError("within the limit")
     if not pairs:
         return
     iterations = _Iterations(loop, counted, around, _asking())
@@ -99,7 +99,10 @@ def meeting(loop: Loop, counted: Counted, pairs: Sequence[tuple[Op, Op]], around
 
 def _asking() -> Callable[[str], bool]:
     """Whether a set is empty, for sets that together take at most so many operations."""
-    import islpy as isl
+    try:
+        import islpy as isl
+    except ImportError as error:  # such loops run one iteration after the other
+        raise SearchLimitError("without islpy (pip install islpy)") from error
 
     context = isl.Context()
     context.set_max_operations(MOST_OPERATIONS)
@@ -108,7 +111,7 @@ def _asking() -> Callable[[str], bool]:
         try:
             return bool(isl.Set.read_from_str(context, text).is_empty())
         except isl.Error as error:
-            raise SearchLimitError from error
+            raise SearchLimitError("within the limit") from error
 
     return is_empty
 

@@ -321,8 +321,8 @@ def _meeting(loop: Loop, counted: Counted, longer: dict[Value, int], around: Sur
     asked = [pair for pair in same if pair not in sure]
     try:
         yield from meeting(loop, counted, asked, around)
-    except SearchLimitError:
-        around.undecided.add(loop)
+    except SearchLimitError as error:
+        around.undecided[loop] = str(error)
         yield from asked
 
 

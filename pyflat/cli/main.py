@@ -1,7 +1,7 @@
 """The command line: the group of all commands, the short ones, and what ends the process.
 
-Exit status: 0, 1 for a refused function (its message on stderr), 2 for a name or option that is wrong (one line
-on stderr), 3 for a bug of pyflat.
+Exit status: 0, 1 for a refused function or a library that is not installed (the message on stderr), 2 for a name or
+option that is wrong (one line on stderr), 3 for a bug of pyflat.
 
     codes        the codes of refusals, and what each means
     stubs        stub files, in which type checkers see the types of calls with arrays
@@ -36,7 +36,7 @@ from pyflat.cli.specs import BadSpec, bound, find_function, find_module, literal
 from pyflat.cli.survey import survey
 from pyflat.errors import CODES, FlattenError
 from pyflat.inspection.listing import STAGES, Stage
-from pyflat.targets.target import ShownName, having, verified
+from pyflat.targets.target import MissingLibraryError, ShownName, having, verified
 
 if TYPE_CHECKING:
     from pyflat.backend import FlatFunction
@@ -364,6 +364,8 @@ def main() -> None:
         commands(prog_name="pyflat")
     except FlattenError as refusal:
         die(str(refusal), 1)
+    except MissingLibraryError as missing:
+        die(str(missing), 1)
     except Exception as error:
         if os.environ.get("PYFLAT_TRACEBACK"):
             raise

@@ -246,7 +246,8 @@ def _reason(found: SourceLoop, around: Surroundings) -> str:
         return "it calls a function that is computed one by one"
     meeting = sorted(meeting_arrays(loop, counted, around))
     if loop in around.undecided:
-        return f"whether iterations meet in {', '.join(f'`{name}`' for name in meeting)} was not found within the limit"
+        arrays = ", ".join(f"`{name}`" for name in meeting)
+        return f"whether iterations meet in {arrays} was not found {around.undecided[loop]}"
     if meeting:
         return f"iterations may meet in {', '.join(f'`{name}`' for name in meeting)}"
     if is_around_ragged(loop, counted, around):

@@ -253,7 +253,8 @@ class Target:
             require(library, f'the target "{self.name}"')
 
     def restored(self, kept: Mapping[str, Any], shelf: Shelf) -> Engine:
-        """The engine that another process has made."""
+        """The engine that another process has made. Raises ImportError where a library is missing."""
+        self._require()
         made: Engine = _loaded(self.restore)(kept, shelf)
         return made
 
@@ -402,8 +403,12 @@ EXTRAS = {"jax": "jax", "matplotlib": "plot", "polars": "polars", "wgpu": "wgsl"
 """The library, by the name that is imported -> the extra (pyproject.toml)."""
 
 
+class MissingLibraryError(ImportError):
+    """Something needs a library that is not installed."""
+
+
 def require(library: str, what: str) -> Any:
-    """Import a library; the module. Raises ImportError where it is not installed."""
+    """Import a library; the module. Raises MissingLibraryError where it is not installed."""
     try:
         return import_module(library)
     except ModuleNotFoundError as error:
@@ -411,4 +416,4 @@ def require(library: str, what: str) -> Any:
             raise
         package = f"'pyflat[{EXTRAS[library]}]'" if library in EXTRAS else library
         message = f"{what} needs {library}, which is not installed: pip install {package}"
-        raise ImportError(message, name=library) from error
+        raise MissingLibraryError(message, name=library) from error

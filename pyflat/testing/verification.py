@@ -28,7 +28,7 @@ from pyflat.runtime.faults import LaneError
 from pyflat.runtime.kernels import parsed_kinds, split_kinds
 from pyflat.runtime.settings import resolve, settings
 from pyflat.runtime.twins import Twin
-from pyflat.targets.target import verified
+from pyflat.targets.target import require, verified
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -211,7 +211,8 @@ def verify(
     type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
     ValueError where the original of a kernel raises for all arrays that were drawn.
-    What is refused raises FlattenError before the original has run once.
+    What is refused raises FlattenError before the original has run once. ImportError without hypothesis, which kernels
+    do not need.
     """
     fixed = dict(static or {})
     names = _lane_names(fn, fixed)
@@ -229,6 +230,7 @@ def verify(
         _verify_kernels(fn, kernels, names, kinds, fixed, examples)
         return
     chosen = _settle_kinds(fn, names, kinds)
+    require("hypothesis", "pyflat.testing.verify")
     for twin in twins.values():  # what is refused is refused before the original, and what it does, has run
         if isinstance(twin, Twin):
             _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))

@@ -215,9 +215,13 @@ def place() -> str:
 
 @lru_cache(maxsize=1)
 def _default_folder() -> str:
-    from platformdirs import user_cache_path
-
-    return str(user_cache_path("pyflat", appauthor=False) / "kernels")
+    try:
+        from platformdirs import user_cache_path
+    except ImportError:
+        folder = Path(os.environ.get("XDG_CACHE_HOME", "").strip() or Path.home() / ".cache") / "pyflat"
+    else:
+        folder = user_cache_path("pyflat", appauthor=False)
+    return str(folder / "kernels")
 
 
 @lru_cache(maxsize=8)

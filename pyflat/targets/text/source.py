@@ -62,7 +62,7 @@ def header(spec: Specialised, dialect: Dialect, aliases: Mapping[str, str], *, l
 
 def module_name(captured: Captured) -> str:
     for name, module in list(sys.modules.items()):
-        if vars(module).get("__file__") == captured.file:
+        if getattr(module, "__dict__", {}).get("__file__") == captured.file:  # None stands for what is blocked
             return name
     return inspect.getmodulename(captured.file) or captured.file
 
