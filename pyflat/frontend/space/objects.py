@@ -427,8 +427,8 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
         builtin = next((base for base in cls.__mro__ if base in lookup.BUILTIN), None)
         if cls.__module__ in ("decimal", "fractions"):
             raise s.refuse("flatten/unknown-call", f"a {cls.__name__} of a computed number", node,
-                           why="numbers are floats and ints of 64 bits here, whose digits are binary", help="compute with "
-                           "floats and round(x, 2), or with ints of the smallest unit, as cents")
+                           why="numbers are floats and ints of 64 bits here, whose digits are binary",
+                           help="compute with floats and round(x, 2), or with ints of the smallest unit, as cents")
         if builtin is not None:
             raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...), which is a {builtin.__name__}", node,
                            why=f"a twin has plain numbers, and pyflat's lists are lists: what a subclass of "
