@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 
-def _arguments(kinds: str, *given: npt.ArrayLike) -> tuple[Any, ...]:
+def _arguments(kinds: str, *given: Any) -> Any:
     """The shape of the results, None where all is given as Python's numbers, and each argument as an array of its
     kind. Raises TypeError for values that a kind does not have, ValueError for shapes that do not broadcast."""
     arrays = []
     for each, value in zip(kinds.split(", "), given, strict=True):
         name, _, kind = each.partition(": ")
         array = np.asarray(value)
-        if not np.can_cast(array.dtype, kind, "safe"):
-            raise TypeError(f"{name} is of {array.dtype}: this function takes {np.dtype(kind)}")
-        made = array.astype(kind)
-        if array.dtype.kind in "iu" and np.any(np.abs(made) > (2**53 if kind in ("f8", "c16") else np.inf)):
-            raise TypeError(f"{name} has ints beyond 2**53, which {np.dtype(kind)} does not have")
+        made = array.astype(kind) if np.can_cast(array.dtype, kind, "safe") else None
+        if made is None or array.dtype.kind in "iu" and kind != "i8" and np.any(np.abs(made) > 2**53):
+            raise TypeError(f"{name} has values of {array.dtype} that {np.dtype(kind)} does not have")
         arrays.append(made[()])
     numbers = all(type(value) in (bool, int, float, complex) for value in given)
     return None if numbers else np.broadcast_shapes(*map(np.shape, arrays)), *arrays
 
 
-def _results(shape: Any, values: Any, fault: Any = 0, faults: Sequence[tuple[type[Exception], str]] = ()) -> Any:
+def _results(shape: Any, values: Any, fault: Any = 0, faults: Any = ()) -> Any:
     """`values` in each lane. Raises what the first lane with a fault raises."""
     if np.any(fault):
         codes = np.broadcast_to(fault, shape or ())
-        lane = int(np.flatnonzero(codes)[0])
-        error, message = faults[codes.flat[lane] - 1]
-        index = np.unravel_index(lane, shape or ())
-        where = f"lane {lane}" if len(index) == 1 else f"lane {tuple(map(int, index))}"
-        raise error(f"{message} ({where})" if shape else message)
+        index = tuple(map(int, np.argwhere(codes)[0]))
+        error, message = faults[codes[index] - 1]
+        raise error(f"{message} (lane {index[0] if len(index) == 1 else index})" if shape else message)
     return _spread(values, shape)
 
 

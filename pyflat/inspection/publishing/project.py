@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-FILE = "pyproject.toml"
-
 
 class ProjectError(ValueError):
     """Something in the table is not as it should be: a sentence that names the key."""
@@ -30,76 +28,67 @@ class Wanted:
 
     kinds   the kinds of its lane parameters, "f8,i8"; "" where annotations and defaults say them
     static  values of parameters that are no lanes
-    frozen  captured lists, dicts, sets and arrays are taken as they are
+    frozen  captured lists, dicts, sets and arrays do not change
     """
 
-    spec: str
+    function: str
     kinds: str = ""
     static: Mapping[str, Any] = field(default_factory=dict)
     frozen: bool = False
 
     def __str__(self) -> str:
         options = [f"kinds={self.kinds}"] * bool(self.kinds) + ["frozen"] * self.frozen
-        return " ".join([self.spec, *options, *(f"{name}={value!r}" for name, value in sorted(self.static.items()))])
+        fixed = [f"{name}={value!r}" for name, value in sorted(self.static.items())]
+        return " ".join([self.function, *options, *fixed])
 
 
 @dataclass(frozen=True)
 class Project:
-    """What a pyproject.toml says. `folder` is where it lies, `licence` the SPDX expression of `project.license`, or
-    ""."""
+    """What a pyproject.toml says. `licence` is the SPDX expression of `project.license`, or ""."""
 
-    folder: Path
     licence: str = ""
     export: Path | None = None
     functions: tuple[Wanted, ...] = ()
 
 
-def project_at(place: Path) -> Project | None:
-    """What the pyproject.toml of a folder or of the nearest one above it says, None where there is none. Raises
-    ProjectError."""
-    for folder in (place.resolve(), *place.resolve().parents):
-        if (folder / FILE).is_file():
-            try:
-                content = tomllib.loads((folder / FILE).read_text(encoding="utf-8"))
-            except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-                raise ProjectError(f"{folder / FILE} is no TOML: {error}") from error
-            return _project(folder, content)
-    return None
+_TABLE = {"export": (str, 'the path of the file to write, "mylib/_flat.py"'),
+          "functions": (list, 'a list, ["mylib.heat:index"]')}
+_WANTED = {"function": (str, 'a string, "mylib.heat:index"'), "kinds": (str, 'a string, "f8,i8"'),
+           "static": (dict, "a table of values, { year = 2024 }"), "frozen": (bool, "true or false")}
 
 
-def _project(folder: Path, content: Mapping[str, Any]) -> Project:
-    about, tool = content.get("project", {}), content.get("tool", {})
-    licence = about.get("license", "") if isinstance(about, dict) else ""
-    table = _is(tool.get("pyflat", {}) if isinstance(tool, dict) else {}, dict, "pyflat", "a table")
-    _known(table, ("export", "functions"), "[tool.pyflat]")
-    export = _is(table.get("export", ""), str, "export", 'the path of the file to write, "mylib/_flat.py"')
-    if export and not export.endswith(".py"):
-        raise ProjectError(f"export in [tool.pyflat]: {export!r} does not end in .py")
-    functions = _is(table.get("functions", []), list, "functions", 'a list, ["mylib.heat:index"]')
-    wanted = tuple(_wanted(entry, f"functions[{k}]") for k, entry in enumerate(functions))
-    return Project(folder, licence if isinstance(licence, str) else "", folder / export if export else None, wanted)
+def project_at(place: Path) -> Project:
+    """What the pyproject.toml of a folder, or of the nearest one above it, says. Raises ProjectError."""
+    folders = (place.resolve(), *place.resolve().parents)
+    folder = next((each for each in folders if (each / "pyproject.toml").is_file()), None)
+    if folder is None:
+        return Project()
+    file = folder / "pyproject.toml"
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ProjectError(f"{file}: {error}") from error
+    table = _checked(content.get("tool", {}).get("pyflat", {}), _TABLE, "")
+    licence = content.get("project", {}).get("license", "")
+    wanted = [_wanted(entry, f"functions[{k}]") for k, entry in enumerate(table.get("functions", []))]
+    return Project(licence if isinstance(licence, str) else "",
+                   folder / table["export"] if table.get("export") else None, tuple(wanted))
 
 
 def _wanted(entry: object, key: str) -> Wanted:
-    if isinstance(entry, str):
-        return Wanted(entry)
-    table = _is(entry, dict, key, 'a string, "mylib.heat:index", or a table { function = "mylib.heat:index" }')
-    _known(table, ("function", "kinds", "static", "frozen"), key)
-    if "function" not in table:
-        raise ProjectError(f'{key} in [tool.pyflat] names no function: function = "mylib.heat:index"')
-    return Wanted(
-        _is(table["function"], str, f"{key}.function", 'a string, "mylib.heat:index"'),
-        _is(table.get("kinds", ""), str, f"{key}.kinds", 'a string, "f8,i8"'),
-        _is(table.get("static", {}), dict, f"{key}.static", "a table of values, { year = 2024 }"),
-        _is(table.get("frozen", False), bool, f"{key}.frozen", "true or false"))
+    return Wanted(**_checked({"function": entry} if isinstance(entry, str) else entry, _WANTED, key))
 
 
-def _is(value: Any, cls: type, key: str, what: str) -> Any:
-    if not isinstance(value, cls):
-        raise ProjectError(f"{key} in [tool.pyflat]: {value!r} is not {what}")
-    return value
-
-
-def _known(table: Mapping[str, Any], keys: tuple[str, ...], where: str) -> None:
-    for key in table.keys() - keys:
-        raise ProjectError(f"{where} has no key {key!r}; the keys are {', '.join(keys)}")
+def _checked(table: Any, keys: Mapping[str, tuple[type, str]], where: str) -> Mapping[str, Any]:
+    """A table with these keys only, each of its type."""
+    if not isinstance(table, dict):
+        raise ProjectError(f"[tool.pyflat] {where}: {table!r} is no table".replace(" :", ":"))
+    for key, value in table.items():
+        name = f"{where}.{key}" if where else key
+        if key not in keys:
+            raise ProjectError(f"[tool.pyflat] {name}: there is no such key; there are {', '.join(keys)}")
+        if not isinstance(value, keys[key][0]):
+            raise ProjectError(f"[tool.pyflat] {name}: {value!r} is not {keys[key][1]}")
+    if keys is _WANTED and "function" not in table:
+        raise ProjectError(f'[tool.pyflat] {where}: it names no function; function = "mylib.heat:index"')
+    return table
