@@ -84,7 +84,7 @@ def _sort(want: Expected, got: tuple[str, Any]) -> str:
     how, value = got
     if isinstance(want, Raised):
         return "raises the same" if how == want.error.__name__ else "in doubt, raises" if how in DOUBT else "differs"
-    if how in DOUBT:
+    if how in DOUBT or how == "ZeroDivisionError" and "-2**63" in value:
         return "in doubt, returns"
     return "same bits" if how == "returns" and same_bits(in_kind(want.value, value, value), value) else "differs"
 

@@ -112,7 +112,7 @@ def _text(parameters: Parameters, done: FlatForm, spec: str) -> str:
     names = ", ".join(each.partition(": ")[0] for each in kinds)
     rows = [f"        ({error}, {message!r})," for error, message in distinct]
     return "\n".join([
-        *(line for line, alias in outside.items() if alias),
+        *(f"{line}\n\n" for line, alias in outside.items() if alias),
         '@np.errstate(all="ignore")', f"def {function.__name__}({head}) -> {returns}:",
         *([f"    {said!r}" if re.search(r'[\\"]', said) else f'    """{said}"""'] * bool(said)),
         f'    _shape, {names} = _arguments("{", ".join(kinds)}", {names})',
@@ -163,7 +163,7 @@ def _annotation(shape: Shape) -> str:
 
 
 # --- what lanes raise
-_SAID = {"zero_divisor": "division by zero", "floordiv": "division by zero", "index": "index out of range",
+_SAID = {"zero_divisor": "division by zero", "index": "index out of range",
          "negative_count": "negative shift count", "fmod": "math domain error", "overflow": "math range error"}
 """What Python says where the rule of an operation holds, if its exception is certain."""
 
@@ -181,12 +181,14 @@ def _raised(fault: Fault, operations: Sequence[Op], spec: str) -> tuple[str, str
     rules = {(rule, op.kind) for op in operations if place is not None and op.span == place
              and (rule := OPERATIONS[op.opcode].faults) and exception_of(rule) == fault.type}
     said = {"math domain error" if isinstance(rule, tuple) else _SAID.get(rule, "") for rule, _ in rules}
+    if {rule for rule, _ in rules} == {"floordiv"}:
+        return fault.type, "division by zero" + " (or of -2**63 by -1)" * (rules == {("floordiv", INT)})
     if len(said) == 1 and "" not in said:
         return fault.type, said.pop()
     cls = getattr(builtins, fault.type, None)
     if not rules and isinstance(cls, type) and not fault.message.startswith("returns "):
         return fault.type, fault.message or line
-    ints = all(kind is INT and rule != "int_range" for rule, kind in rules)
+    ints = all(rule == "beyond_exact" or kind is INT and rule != "int_range" for rule, kind in rules)
     return "OverflowError" if rules and ints else "ArithmeticError", (
         f"{spec} raises here, or computes what no lane holds (an int beyond 64 bits): {fault.message or line}")
 
@@ -261,10 +263,10 @@ def file_text(functions: Sequence[Exported], licence: str) -> str:
     whole = "\n\n\n".join([*helpers, *(each.text for each in functions)])
     lanes = f"\n{IMPORT}\n" * ("lanes." in whole)
     needed = standing_alone(
-        f"import math\n\nimport numpy as np\nimport numpy.typing as npt\n{lanes}\n\n{whole}\n", {})
-    if not re.search(r"\bmath\.", needed):
-        needed = needed.removeprefix("import math\n\n")
-    text = f"from __future__ import annotations\n\nfrom typing import Any\n\n{needed}"
+        f"import math\nfrom typing import Any\n\nimport numpy as np\nimport numpy.typing as npt\n{lanes}\n\n{whole}\n",
+        {})
+    unused = "import math\n" * (re.search(r"\bmath\.", needed) is None)
+    text = f"from __future__ import annotations\n\n{needed.removeprefix(unused)}"
     head = [f"{MADE} (pyflat {__version__}) from functions of a library: change those, and make it again.",
             *[f"# SPDX-License-Identifier: {licence}"] * bool(licence), "# mypy: ignore-errors", "# ruff: noqa",
             f"{_BODY}{_hash(text)}"]
