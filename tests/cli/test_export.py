@@ -120,7 +120,7 @@ def test_lanes_raise_what_the_original_raises(library: Path) -> None:
     assert failing(library, "m.index(1.0, 99.0)") == "ValueError too wet"
     assert failing(library, "m.due(-1)").startswith("ValueError mylib.heat:due: raise ValueError(f'no income")
     assert failing(library, "m.due([1, 2**62])").startswith("OverflowError mylib.heat:due raises here, or computes")
-    assert failing(library, "m.due(1.5)") == "TypeError income has values of float64 that int64 does not have"
+    assert failing(library, "m.due(1.5)") == "TypeError income has values of float64 that int64 may not have"
     assert failing(library, "m.index(2**53 + 1)").startswith("TypeError t has values of int64")
     assert failing(library, "m.index([1.0, 2.0], [1.0, 2.0, 3.0])").startswith("ValueError shape mismatch")
 

@@ -15,8 +15,8 @@ def _arguments(kinds: str, *given: Any) -> Any:
         name, _, kind = each.partition(": ")
         array = np.asarray(value)
         made = array.astype(kind) if np.can_cast(array.dtype, kind, "safe") else None
-        if made is None or array.dtype.kind in "iu" and kind != "i8" and np.any(np.abs(made) > 2**53):
-            raise TypeError(f"{name} has values of {array.dtype} that {np.dtype(kind)} does not have")
+        if made is None or array.dtype.kind in "iu" and kind != "i8" and np.any(np.abs(made) >= 2**53):
+            raise TypeError(f"{name} has values of {array.dtype} that {np.dtype(kind)} may not have")
         arrays.append(made[()])
     numbers = all(type(value) in (bool, int, float, complex) for value in given)
     return None if numbers else np.broadcast_shapes(*map(np.shape, arrays)), *arrays

@@ -19,6 +19,7 @@ import itertools
 import linecache
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
@@ -26,17 +27,18 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import __version__
+from pyflat.errors import Span, __version__
 from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.state.guards import ABSENT, Guards
+from pyflat.functions.records import Outside
 from pyflat.inspection.listing import argument_shapes
 from pyflat.inspection.publishing import around
 from pyflat.inspection.publishing.project import Wanted
 from pyflat.ir.loops import all_ops
-from pyflat.ir.nodes import Fault, Op
+from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
-from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 from pyflat.passes.convert_ifs import exception_of
 from pyflat.passes.pipelines import numbered, run
 from pyflat.runtime.compiled import FlatForm, flatten
@@ -44,6 +46,7 @@ from pyflat.runtime.settings import resolve, settings
 from pyflat.targets.text import globals_needed, render_numbered, standing_alone
 from pyflat.targets.text.alone import IMPORT, needs_pyflat
 
+Rule = tuple[Outside, ...] | str
 MADE = "# Made by `pyflat export`"
 _BODY, _TWIN, _OF = "# body: ", "# twin: ", "# of "
 _KINDS = {BOOL: ("?", "bool_"), INT: ("i8", "int64"), FLOAT: ("f8", "float64")}
@@ -77,7 +80,7 @@ def export(wanted: Wanted, fn: Callable[..., Any]) -> Exported:
         shapes = argument_shapes(function, parameters, options, wanted.kinds or None, {})
     except (TypeError, ValueError) as error:
         raise NotExported(" ".join(str(error).split())) from error
-    done = flatten(function, shapes, options)
+    done = flatten(function, shapes, options, engine=True)
     parts = tuple(dict.fromkeys(_parts(function, done.spec.guards, wanted.frozen)))
     return Exported(wanted, name, _text(parameters, done, wanted.function), parts)
 
@@ -90,9 +93,13 @@ def _text(parameters: Parameters, done: FlatForm, spec: str) -> str:
     if globals_needed(done.spec):
         raise NotExported(f"its results are made of objects ({', '.join(globals_needed(done.spec))})")
     faults = [op for op in all_ops(done.spelled.body) if op.opcode == "fault"]
-    raised = [_raised(op.attr("fault"), list(all_ops(done.spec.function.body)), spec) for op in faults]
-    distinct = list(dict.fromkeys(raised))
-    numbers = {op: distinct.index(what) + 1 for op, what in zip(faults, raised, strict=True)}
+    rules: dict[Span | None, set[tuple[Rule, Kind]]] = defaultdict(set)
+    for each in all_ops(done.spec.function.body):
+        rules[each.span].add((OPERATIONS[each.opcode].faults, each.kind))
+    places = dict.fromkeys((op.attr("fault"), op.attr("fault").span) for op in faults)
+    raised = {place: _raised(*place, rules[place[1]] if place[1] is not None else set(), spec) for place in places}
+    distinct = {what: number for number, what in enumerate(dict.fromkeys(raised.values()), 1)}
+    numbers = {op: distinct[raised[op.attr("fault"), op.attr("fault").span]] for op in faults}
     text = render_numbered(done.spec, run(done.spelled, numbered(numbers)), name=function.__name__)
     if needs_pyflat(text):
         raise NotExported(f"NumPy and math have nothing for {', '.join(sorted(needs_pyflat(text)))}")
@@ -168,18 +175,17 @@ _SAID = {"zero_divisor": "division by zero", "index": "index out of range",
 """What Python says where the rule of an operation holds, if its exception is certain."""
 
 
-def _raised(fault: Fault, operations: Sequence[Op], spec: str) -> tuple[str, str]:
+def _raised(fault: Fault, place: Span | None, here: set[tuple[Rule, Kind]], spec: str) -> tuple[str, str]:
     """The name of an exception of Python's, and its message. An OverflowError or ArithmeticError with a sentence where
-    the original may return. Raises NotExported for exceptions of a library."""
-    place = fault.span
+    the original may return. `here`: the rules and kinds of the operations at that place. Raises NotExported for
+    exceptions of a library."""
     lines = linecache.getlines(place.file)[place.line - 1:place.end_line] if place is not None else [""]
     line = lines[0].strip()
     if place is not None and re.match(r"(raise|assert)\b", lines[0][place.column:]):
         rest = [lines[0][place.column:], *lines[1:]]
         rest[-1] = rest[-1][:place.end_column - place.column * (len(lines) == 1)]
         return _of_statement("".join(rest), place.file, spec)
-    rules = {(rule, op.kind) for op in operations if place is not None and op.span == place
-             and (rule := OPERATIONS[op.opcode].faults) and exception_of(rule) == fault.type}
+    rules = {(rule, kind) for rule, kind in here if rule and exception_of(rule) == fault.type}
     said = {"math domain error" if isinstance(rule, tuple) else _SAID.get(rule, "") for rule, _ in rules}
     if {rule for rule, _ in rules} == {"floordiv"}:
         return fault.type, "division by zero" + " (or of -2**63 by -1)" * (rules == {("floordiv", INT)})
