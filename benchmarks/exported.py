@@ -29,7 +29,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError
 from pyflat.inspection.publishing.export import NotExported, export, file_text
-from pyflat.inspection.publishing.project import Wanted
+from pyflat.inspection.publishing.project import Shipped
 from pyflat.testing import in_kind, same_bits
 
 RUN = '''
@@ -117,7 +117,7 @@ def _exported(harness: Any, entry: Any, count: int) -> tuple[Any, list[dict[str,
               and each.default is not each.empty}
     bound = functools.partial(fn, **static, **others) if others else bound
     with harness.limit(60):
-        return bound, rows, export(Wanted(entry.id, ",".join(kinds), frozen=True), bound)
+        return bound, rows, export(Shipped(entry.id, ",".join(kinds), frozen=True), bound)
 
 
 def _sort(fn: Any, row: dict[str, Any], got: tuple[str, Any]) -> str:

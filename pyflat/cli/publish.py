@@ -16,7 +16,7 @@ import click
 from pyflat.cli.output import print_text, working
 from pyflat.cli.specs import BadSpec, find_function, find_module
 from pyflat.errors import FlattenError
-from pyflat.inspection.publishing.project import ProjectError, Wanted, project_at
+from pyflat.inspection.publishing.project import ProjectError, Shipped, project_at
 
 
 @click.command()
@@ -39,7 +39,7 @@ def export(functions: tuple[str, ...], output: Path | None, kinds: str, check: b
         project = project_at(Path())
     except ProjectError as error:
         raise BadSpec(str(error)) from error
-    asked = [Wanted(each, kinds) for each in functions] or project.functions
+    asked = [Shipped(each, kinds) for each in functions] or project.functions
     output = output or (None if functions else project.export)
     if not asked:
         raise BadSpec('name functions, or list them in pyproject.toml: [tool.pyflat] functions = ["module:function"]')
@@ -58,7 +58,7 @@ def export(functions: tuple[str, ...], output: Path | None, kinds: str, check: b
     _write(found, output, before, project.licence)
 
 
-def _functions(wanted: Wanted) -> Iterator[tuple[Wanted, Any]]:
+def _functions(wanted: Shipped) -> Iterator[tuple[Shipped, Any]]:
     """The function, or the public functions of a module; with the values of static parameters."""
     module = find_module(wanted.function)
     if module is None:
@@ -70,7 +70,7 @@ def _functions(wanted: Wanted) -> Iterator[tuple[Wanted, Any]]:
         yield replace(wanted, function=spec), functools.partial(fn, **wanted.static) if wanted.static else fn
 
 
-def _write(found: Sequence[tuple[Wanted, Any]], output: Path | None, before: str, licence: str) -> None:
+def _write(found: Sequence[tuple[Shipped, Any]], output: Path | None, before: str, licence: str) -> None:
     from pyflat.inspection.publishing import export as exporting
 
     made: dict[str, exporting.Exported] = {}

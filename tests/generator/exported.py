@@ -12,7 +12,7 @@ from typing import Any
 
 from pyflat.errors import FlattenError
 from pyflat.inspection.publishing.export import NotExported, export, file_text
-from pyflat.inspection.publishing.project import Wanted
+from pyflat.inspection.publishing.project import Shipped
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.generator.differential import columns, loaded
 from tests.generator.lanes import lanes_for
@@ -58,7 +58,7 @@ def check_exported(programs: Sequence[Program], folder: Path, count: int = 24) -
         with loaded(program.source) as fn:
             expected = [observe(fn, row) for row in rows]
             try:
-                found = export(Wanted("random:main", ",".join(KINDS[kind] for kind in program.kinds), frozen=True), fn)
+                found = export(Shipped("random:main", ",".join(KINDS[kind] for kind in program.kinds), frozen=True), fn)
             except (FlattenError, NotExported) as error:
                 reason = error.code if isinstance(error, FlattenError) else str(error)
                 counts[f"left out: {reason}"] += 1

@@ -33,7 +33,7 @@ from pyflat.frontend.state.guards import ABSENT, Guards
 from pyflat.functions.records import Outside
 from pyflat.inspection.listing import argument_shapes
 from pyflat.inspection.publishing import around
-from pyflat.inspection.publishing.project import Wanted
+from pyflat.inspection.publishing.project import Shipped
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import OPERATIONS
@@ -62,13 +62,13 @@ class NotExported(Exception):
 class Exported:
     """One function of a file: what was asked for, its text, and the names of what it was made of."""
 
-    wanted: Wanted
+    wanted: Shipped
     name: str
     text: str
     parts: tuple[str, ...]
 
 
-def export(wanted: Wanted, fn: Callable[..., Any]) -> Exported:
+def export(wanted: Shipped, fn: Callable[..., Any]) -> Exported:
     """The text of the twin of `fn`. Raises NotExported, and FlattenError where it cannot be flattened."""
     callee = unwrap(fn)
     function, name = callee.function, callee.function.__name__
@@ -282,23 +282,23 @@ def file_text(functions: Sequence[Exported], licence: str) -> str:
 
 
 @dataclass(frozen=True)
-class Written:
+class ExportedFile:
     """What an exported file says of itself. `changed`: it was not made by `pyflat export`, or was changed since."""
 
     made: dict[str, tuple[str, list[str]]]
     changed: bool
 
-    def stale(self, wanted: Wanted) -> str:
+    def stale(self, wanted: Shipped) -> str:
         """Why a function has to be exported again; "" where it has not."""
         digest, parts = self.made.get(str(wanted), ("", []))
         return "is not there" if not digest else "" if _digest(parts) == digest else \
             f"has changed, or what it calls or reads: {' '.join(parts)}"
 
 
-def read(text: str) -> Written:
+def read(text: str) -> ExportedFile:
     """The header of a file."""
     start = text.find("from __future__ import annotations\n")
     lines = text[:start].split("\n")
     made = {line.removeprefix(_TWIN): (after.split(" ", 3)[2].rstrip(":"), after.split(" ")[3:])
             for line, after in itertools.pairwise(lines) if line.startswith(_TWIN) and after.startswith(_OF)}
-    return Written(made, not text.startswith(MADE) or f"{_BODY}{_hash(text[start:])}" not in lines)
+    return ExportedFile(made, not text.startswith(MADE) or f"{_BODY}{_hash(text[start:])}" not in lines)

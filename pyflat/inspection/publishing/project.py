@@ -23,7 +23,7 @@ class ProjectError(ValueError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Shipped:
     """A function, or the public functions of a module, and how it is to be flattened.
 
     kinds   the kinds of its lane parameters, "f8,i8"; "" where annotations and defaults say them
@@ -48,7 +48,7 @@ class Project:
 
     licence: str = ""
     export: Path | None = None
-    functions: tuple[Wanted, ...] = ()
+    functions: tuple[Shipped, ...] = ()
 
 
 _TABLE = {"export": (str, 'the path of the file to write, "mylib/_flat.py"'),
@@ -75,8 +75,8 @@ def project_at(place: Path) -> Project:
                    folder / table["export"] if table.get("export") else None, tuple(wanted))
 
 
-def _wanted(entry: object, key: str) -> Wanted:
-    return Wanted(**_checked({"function": entry} if isinstance(entry, str) else entry, _WANTED, key))
+def _wanted(entry: object, key: str) -> Shipped:
+    return Shipped(**_checked({"function": entry} if isinstance(entry, str) else entry, _WANTED, key))
 
 
 def _checked(table: Any, keys: Mapping[str, tuple[type, str]], where: str) -> Mapping[str, Any]:

@@ -27,7 +27,8 @@ IMPORT = "from pyflat.functions import lanes"
 _SHARED = frozenset({"to_float", "unsigned", "exponent", "ldexp", "ipow", "complex_lanes", "gather", "power", "powers",
                      *ROUNDED})
 """Functions of `pyflat.functions.lanes` that need nothing beside them."""
-_ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))", "round_digits": "round"}
+_ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))",
+               "round_digits": "lambda x, digits: round(float(x), int(digits))"}
 
 
 class lanes:  # noqa: N801 - the name that texts have for it
