@@ -17,8 +17,10 @@ import importlib
 import inspect
 import itertools
 import linecache
+import math
 import re
 import sys
+import textwrap
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -88,6 +90,7 @@ def export(wanted: Shipped, fn: Callable[..., Any]) -> Exported:
 # --- the text of one function
 def _text(parameters: Parameters, done: FlatForm, spec: str) -> str:
     function = parameters.function
+    made_of = _functions(function, done.spec.guards)
     head, kinds = _head(parameters, done.spec.arguments)
     returns = _annotation(done.spec.result)
     if globals_needed(done.spec):
@@ -98,6 +101,8 @@ def _text(parameters: Parameters, done: FlatForm, spec: str) -> str:
         rules[each.span].add((OPERATIONS[each.opcode].faults, each.kind))
     places = dict.fromkeys((op.attr("fault"), op.attr("fault").span) for op in faults)
     raised = {place: _raised(*place, rules[place[1]] if place[1] is not None else set(), spec) for place in places}
+    if any(isinstance(node, ast.Try | ast.With) for fn in made_of for node in ast.walk(_tree(fn))):
+        raised = {place: ("ArithmeticError", _doubt(spec, place[0].message)) for place in places}  # it may be caught
     distinct = {what: number for number, what in enumerate(dict.fromkeys(raised.values()), 1)}
     numbers = {op: distinct[raised[op.attr("fault"), op.attr("fault").span]] for op in faults}
     text = render_numbered(done.spec, run(done.spelled, numbered(numbers)), name=function.__name__)
@@ -170,9 +175,29 @@ def _annotation(shape: Shape) -> str:
 
 
 # --- what lanes raise
-_SAID = {"zero_divisor": "division by zero", "index": "index out of range",
-         "negative_count": "negative shift count", "fmod": "math domain error", "overflow": "math range error"}
-"""What Python says where the rule of an operation holds, if its exception is certain."""
+_SAID = {"index": ("item", "index out of range"), "negative_count": ("operator", "negative shift count"),
+         "fmod": ("math", "math domain error"), "overflow": ("math", "math range error")}
+"""What Python says where the rule of an operation holds, if it is written as such: else it may be one of several that a
+function is made of."""
+
+
+def _operation(lines: Sequence[str], place: Span | None) -> str:
+    """How the operation at a place is written: "operator", "item", "math" (a function of that module), or otherwise."""
+    text = lines[0][place.column:place.end_column] if place is not None and len(lines) == 1 else ""
+    try:
+        (node,) = ast.parse(text).body
+    except (SyntaxError, ValueError):
+        return ""
+    match node:
+        case ast.AugAssign() | ast.Expr(value=ast.BinOp()):
+            return "operator"
+        case ast.Expr(value=ast.Subscript()):
+            return "item"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="math")))):
+            return "math"
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if hasattr(math, name) and name != "pow":
+            return "math"
+    return ""
 
 
 def _raised(fault: Fault, place: Span | None, here: set[tuple[Rule, Kind]], spec: str) -> tuple[str, str]:
@@ -186,17 +211,29 @@ def _raised(fault: Fault, place: Span | None, here: set[tuple[Rule, Kind]], spec
         rest[-1] = rest[-1][:place.end_column - place.column * (len(lines) == 1)]
         return _of_statement("".join(rest), place.file, spec)
     rules = {(rule, kind) for rule, kind in here if rule and exception_of(rule) == fault.type}
-    said = {"math domain error" if isinstance(rule, tuple) else _SAID.get(rule, "") for rule, _ in rules}
-    if {rule for rule, _ in rules} == {"floordiv"}:
+    rule = next(iter(rules))[0] if len({rule for rule, _ in rules}) == 1 else ""
+    written = _operation(lines, place)
+    if rule in ("zero_divisor", "floordiv") and written == "operator":
         return fault.type, "division by zero" + " (or of -2**63 by -1)" * (rules == {("floordiv", INT)})
-    if len(said) == 1 and "" not in said:
-        return fault.type, said.pop()
+    where, said = _SAID.get(rule, ("", "")) if isinstance(rule, str) else ("math", "math domain error")
+    if rule and where == written:
+        return fault.type, said
     cls = getattr(builtins, fault.type, None)
     if not rules and isinstance(cls, type) and not fault.message.startswith("returns "):
         return fault.type, fault.message or line
     ints = all(rule == "beyond_exact" or kind is INT and rule != "int_range" for rule, kind in rules)
-    return "OverflowError" if rules and ints else "ArithmeticError", (
-        f"{spec} raises here, or computes what no lane holds (an int beyond 64 bits): {fault.message or line}")
+    return "OverflowError" if rules and ints else "ArithmeticError", _doubt(spec, fault.message or line)
+
+
+def _doubt(spec: str, where: str) -> str:
+    return f"{spec} raises here, or computes what no lane holds (an int beyond 64 bits)" + f": {where}" * bool(where)
+
+
+def _tree(fn: FunctionType) -> ast.AST:
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(fn)))
+    except (OSError, SyntaxError):
+        return ast.Module([], [])
 
 
 def _of_statement(text: str, file: str, spec: str) -> tuple[str, str]:
@@ -219,14 +256,14 @@ def _of_statement(text: str, file: str, spec: str) -> tuple[str, str]:
 # --- what a function is made of
 def _parts(function: FunctionType, guards: Guards, frozen: bool) -> Iterator[str]:
     """The functions and values that went into a twin, as "module:name"; "module:" for one of which a part has none."""
-    functions = {id(fn): fn for note in guards.journal if note.method == "code" and (fn := note.owner())}
-    keywords = {id(fn.__kwdefaults__) for fn in functions.values()}
+    functions = _functions(function, guards)
+    keywords = {id(fn.__kwdefaults__) for fn in functions}
     for note in guards.journal:
         if note.method == "contents" and isinstance(note.owner, list | dict | set | np.ndarray) and not frozen \
                 and id(note.owner) not in keywords:
             raise NotExported(f"it reads a {type(note.owner).__name__} that may change: make it a tuple, or say that "
                               f"it does not, {{ function = ..., frozen = true }} in [tool.pyflat]")
-    read = [(fn.__module__, fn.__qualname__, fn) for fn in (function, *functions.values())]
+    read = [(fn.__module__, fn.__qualname__, fn) for fn in functions]
     for reading in guards.readings():
         module = reading.owner if isinstance(reading.owner, dict) else getattr(reading.owner, "__dict__", {})
         if reading.value is not ABSENT and not isinstance(reading.value, FunctionType | ModuleType | type):
@@ -234,6 +271,10 @@ def _parts(function: FunctionType, guards: Guards, frozen: bool) -> Iterator[str
     for place, name, value in read:
         if place and place.partition(".")[0] not in (*sys.stdlib_module_names, "numpy", "pyflat"):
             yield f"{place}:{name}" if _find(f"{place}:{name}") is value else f"{place}:"
+
+
+def _functions(function: FunctionType, guards: Guards) -> list[FunctionType]:
+    return [function, *(fn for note in guards.journal if note.method == "code" and (fn := note.owner()))]
 
 
 def _find(part: str) -> Any:
