@@ -219,7 +219,8 @@ def _raised(fault: Fault, place: Span | None, here: set[tuple[Rule, Kind]], spec
     if rule and where == written:
         return fault.type, said
     cls = getattr(builtins, fault.type, None)
-    if not rules and isinstance(cls, type) and not fault.message.startswith("returns "):
+    certain = isinstance(cls, type) and not issubclass(cls, Warning) and not fault.message.startswith("returns ")
+    if not rules and certain:
         return fault.type, fault.message or line
     ints = all(rule == "beyond_exact" or kind is INT and rule != "int_range" for rule, kind in rules)
     return "OverflowError" if rules and ints else "ArithmeticError", _doubt(spec, fault.message or line)
