@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,7 +56,8 @@ def check_exported(programs: Sequence[Program], folder: Path, count: int = 24) -
     tasks, wanted = [], []
     for number, program in enumerate(programs):
         rows = lanes_for(program, count)
-        with loaded(program.source) as fn:
+        with loaded(program.source) as fn, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             expected = [observe(fn, row) for row in rows]
             try:
                 found = export(Shipped("random:main", ",".join(KINDS[kind] for kind in program.kinds), frozen=True), fn)
