@@ -66,6 +66,11 @@ FAULT_TYPES = {
 domain a function raises ValueError."""
 
 
+def exception_of(rule: tuple[Outside, ...] | str) -> str:
+    """The name of what Python most likely raises where a fault rule holds."""
+    return FAULT_TYPES.get(rule, "OverflowError") if isinstance(rule, str) else "ValueError"
+
+
 def convert_ifs(fn: Function) -> Function:
     """The flat form of an exit-free structured function: one block, total operations, faults as operations; with
     loops the masked form."""
@@ -173,8 +178,7 @@ class _Conversion:
         build.origin = Origin(span, None, op.origin.frame) if op.origin else None
         cond = fault_condition(build, op)
         if cond is not None:
-            raised = FAULT_TYPES.get(rule, "OverflowError") if isinstance(rule, str) else "ValueError"
-            fault = Fault(raised, "", span)
+            fault = Fault(exception_of(rule), "", span)
             build.fault(self.conjunction(self.predicate(under), cond), fault)
         build.origin = None
 

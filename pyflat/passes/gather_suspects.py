@@ -17,21 +17,23 @@ else; they are suspect too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from pyflat.analysis.liveness import sliced
+from pyflat.ir.build import const
 from pyflat.ir.loops import LoopParts, all_ops, join_parts, take_apart
 from pyflat.ir.nodes import FALSE, TRIP_LIMIT, Block, Const, Function, Item, Loop, Op, Param, Value, Yield
-from pyflat.ir.types import BOOL
+from pyflat.ir.types import BOOL, INT
 from pyflat.ir.uses import rebuilt, results_of, with_body
 from pyflat.passes.record import TOTAL, Construct, Pass
 
 
-def gather_suspects(fn: Function, *, limited: bool = False, told: bool = True) -> Function:
+def gather_suspects(fn: Function, *, limited: bool = False, told: bool = True,
+                    numbers: Mapping[Op, int] | None = None) -> Function:
     """`fn` in flat or masked form without fault operations and with one more bool result, the suspect bit, at the
     end; `limited`: before it one that says which lanes ran into a trip limit. Not `told`: without that result, so that
-    suspect lanes leave loops and nothing else."""
-    bits = _Bits(_Union(), _Union())
+    suspect lanes leave loops and nothing else. With `numbers` of its fault operations the result is an int."""
+    bits = _Bits(_Union() if numbers is None else _First(numbers), _Union())
     items = _gathered(fn.body, bits)
     last = items[-1]
     assert isinstance(last, Block)
@@ -80,12 +82,14 @@ def _gathered_loop(loop: Loop, bits: _Bits, before: Block) -> Loop:
     parts = take_apart(loop)
     suspect, limit = bits.suspect.total(before), bits.limited.total(before)
     params, inits = list(loop.params), list(loop.inits)
-    inner = _Bits(_Union([suspect]), _Union([limit]))
-    carried: list[tuple[_Union, _Union]] = []
+    inner = bits.fresh()
+    inner.suspect.restart(suspect)
+    inner.limited.restart(limit)
+    carried: list[tuple[_Union | _First, _Union | _First]] = []
     for here, there, init, kinds in ((bits.suspect, inner.suspect, suspect, faults),
                                      (bits.limited, inner.limited, limit, list(filter(is_limit, faults)))):
         if kinds:
-            params.append(Param(BOOL, "suspect" if there is inner.suspect else "limited"))
+            params.append(Param(init.kind, there.name if there is inner.suspect else "limited"))
             inits.append(init)
             there.restart(params[-1])
             carried.append((here, there))
@@ -95,16 +99,16 @@ def _gathered_loop(loop: Loop, bits: _Bits, before: Block) -> Loop:
     stopped = inner.suspect.total(end)
     go = parts.go
     if not _is_false(stopped):
-        end.ops.append(Op("not", (stopped,), BOOL))
+        end.ops.append(inner.suspect.none(stopped))
         end.ops.append(Op("and", (go, end.ops[-1]), BOOL))
         go = end.ops[-1]
     results, leave = list(loop.results), list(parts.leave)
     after = [there.total(end) for _, there in carried]
     for (here, _), value in zip(carried, after, strict=True):
         leave.append(value)
-        results.append(Param(BOOL))
+        results.append(Param(value.kind))
         here.restart(results[-1])
-    inside = _Bits(_Union(), _Union())
+    inside = bits.fresh()
     rest = _gathered(parts.rest, inside)
     last = rest[-1]
     assert isinstance(last, Block)
@@ -125,9 +129,13 @@ def _is_false(value: Value) -> bool:
 class _Bits:
     """The lanes that are suspect so far, and those of them whose first fault was a trip limit."""
 
-    def __init__(self, suspect: _Union, limited: _Union):
+    def __init__(self, suspect: _Union | _First, limited: _Union):
         self.suspect = suspect
         self.limited = limited
+
+    def fresh(self) -> _Bits:
+        """The same, of no lanes yet."""
+        return _Bits(_First(self.suspect.numbers) if isinstance(self.suspect, _First) else _Union(), _Union())
 
     def add(self, block: Block, fault: Op) -> None:
         cond = fault.args[0]
@@ -139,7 +147,10 @@ class _Bits:
                 block.ops.append(Op("and", (cond, block.ops[-1]), BOOL))
                 first = block.ops[-1]
             self.limited.add(block, first)
-        self.suspect.add(block, cond)
+        if isinstance(self.suspect, _First):
+            self.suspect.number(block, fault)
+        else:
+            self.suspect.add(block, cond)
 
 
 class _Union:
@@ -149,11 +160,16 @@ class _Union:
     carry: a tree of logarithmic depth, in which at most logarithmically many bools are waiting at any place.
     """
 
-    def __init__(self, conditions: Sequence[Value] = ()) -> None:
+    name = "suspect"
+
+    def __init__(self) -> None:
         self._waiting: list[tuple[int, Value]] = []
         self._seen: set[Value] = set()
-        for condition in conditions:
-            self.restart(condition)
+
+    @staticmethod
+    def none(total: Value) -> Op:
+        """Whether it is false of a lane."""
+        return Op("not", (total,), BOOL)
 
     def restart(self, cond: Value) -> None:
         """From now on `cond` stands for all that came before."""
@@ -178,6 +194,57 @@ class _Union:
             total = _either(block, self._waiting.pop()[1], total)
         self._waiting = [(1, total)]
         return total
+
+
+class _First:
+    """The number of the first fault, 0 where there is none; `numbers` has that of each fault operation."""
+
+    name = "fault"
+    LONGEST = 6
+    """Conditions in one chain of selects."""
+
+    def __init__(self, numbers: Mapping[Op, int]) -> None:
+        self.numbers = numbers
+        self._before: Value = _ZERO
+        self._waiting: list[tuple[Value, int]] = []
+
+    @staticmethod
+    def none(total: Value) -> Op:
+        """Whether it is 0 in a lane."""
+        return Op("eq", (total, _ZERO), BOOL)
+
+    def restart(self, number: Value) -> None:
+        """From now on `number` stands for all that came before."""
+        self._before, self._waiting = number, []
+
+    def number(self, block: Block, fault: Op) -> None:
+        cond, number = fault.args[0], self.numbers[fault]
+        if _is_false(cond):
+            return
+        if self._waiting and self._waiting[-1][1] == number:
+            cond = _either(block, self._waiting.pop()[0], cond)
+        elif len(self._waiting) == self.LONGEST:
+            self.total(block)
+        self._waiting.append((cond, number))
+
+    def total(self, block: Block) -> Value:
+        """The number so far, computed at the end of `block` if it is not yet."""
+        if not self._waiting:
+            return self._before
+        chain: Value = _ZERO
+        for cond, number in reversed(self._waiting):
+            block.ops.append(Op("select", (cond, const(number), chain), INT))
+            chain = block.ops[-1]
+        if not _is_false(self._before):
+            block.ops.append(self.none(self._before))
+            block.ops.append(Op("select", (block.ops[-1], chain, self._before), INT))
+            chain = block.ops[-1]
+        chain.name = self.name
+        self.restart(chain)
+        return chain
+
+
+_ZERO = const(0)
 
 
 def _either(block: Block, a: Value, b: Value) -> Op:

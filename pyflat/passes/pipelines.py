@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyflat.analysis.temporaries import NO_SETTING, Virtualize
 from pyflat.errors import InternalError
 from pyflat.ir.memory import ArrayArgument
-from pyflat.ir.nodes import Function, Value
+from pyflat.ir.nodes import Function, Op, Value
 from pyflat.ir.recursion import with_room
 from pyflat.ir.types import FLOAT, INT
 from pyflat.ir.validate import validate
@@ -126,6 +126,11 @@ def engine(max_trips: int | None = None, *, told: bool = True) -> Pipeline:
     if max_trips is None:
         return (gather_suspects.PASS,)
     return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=told)
+
+
+def numbered(numbers: Mapping[Op, int]) -> Pipeline:
+    """A flat or masked function with one more result: the number of a lane's first fault operation, 0 without one."""
+    return (gather_suspects.PASS.bind(numbers=numbers),)
 
 
 def within(known: Mapping[Value, Interval]) -> Pipeline:

@@ -27,7 +27,8 @@ IMPORT = "from pyflat.functions import lanes"
 _SHARED = frozenset({"to_float", "unsigned", "exponent", "ldexp", "ipow", "complex_lanes", "gather", "power", "powers",
                      *ROUNDED})
 """Functions of `pyflat.functions.lanes` that need nothing beside them."""
-_ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))", "round_digits": "round"}
+_ELEMENTARY = {"pow": "math.pow", "library_hypot": "lambda x, y: abs(complex(x, y))",
+               "round_digits": "lambda x, digits: round(float(x), int(digits))"}
 
 
 class lanes:  # noqa: N801 - the name that texts have for it
@@ -69,14 +70,23 @@ def standing_alone(text: str, objects: Mapping[str, object]) -> str:
     text = text.replace(numpy, numpy + "".join(_imports(objects)), 1)
     if IMPORT not in text.split("\n"):
         return text
-    needed = sorted(set(re.findall(r"\blanes(?:_\d+)?\.(\w+)", text)) & LANE_FUNCTIONS)
-    if "lanes.ufunc(" in text or not set(needed) <= HERE:
+    if needs_pyflat(text):
         return text
+    needed = sorted(_called(text))
     before, _, after = text.partition(IMPORT + "\n")
     math_is_there = re.search(r"^import math$", before, re.MULTILINE)
     if not math_is_there:
         before = before.replace("import numpy as np\n", "import math\n\nimport numpy as np\n")
     return f"{before}\n{_class(needed)}{after}"
+
+
+def needs_pyflat(text: str) -> frozenset[str]:
+    """The functions of `pyflat.functions.lanes` that a text calls and cannot bring along."""
+    return _called(text) - HERE
+
+
+def _called(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\blanes(?:_\d+)?\.(\w+)", text)) & {*LANE_FUNCTIONS, "ufunc"}
 
 
 def _imports(objects: Mapping[str, object]) -> Iterator[str]:

@@ -20,8 +20,8 @@ from pyflat.errors import refuse
 from pyflat.ir.formats import F8
 from pyflat.ir.loops import all_ops, uses
 from pyflat.ir.nodes import Block, Const, Function, Op, Origin, Param, Value, walk
-from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, Shape, leaves
-from pyflat.ir.types import BOOL, FLOAT, kind_of
+from pyflat.ir.shape import OTHER_WORD, Labels, Leaf, Record, Shape, leaves
+from pyflat.ir.types import BOOL, FLOAT, INT, kind_of
 from pyflat.ir.uses import results_of, with_block
 from pyflat.passes.rules.expansions import in_terms_of
 from pyflat.targets.text import source
@@ -107,6 +107,14 @@ def render_suspect(spec: Specialised, fused: Function, *, target: Target = "neut
     dialect = DIALECTS[target]
     fused = _spelled(fused, dialect)
     return _TextPrinter(spec, fused, dialect).text(name, results_of(fused)[-1:], Leaf(BOOL), SUSPECT)
+
+
+def render_numbered(spec: Specialised, numbered: Function, *, name: str) -> str:
+    """NumPy's text of `name`, which returns the result and the number of each lane's fault: `numbered` has both."""
+    dialect = DIALECTS["numpy"]
+    numbered = _spelled(numbered, dialect)
+    result = Record(tuple, (), (spec.result, Leaf(INT)))
+    return _TextPrinter(spec, numbered, dialect).text(name, results_of(numbered), result)
 
 
 def render_condition(spec: Specialised, flat: Function, condition: Value) -> str | None:
