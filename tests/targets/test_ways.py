@@ -125,6 +125,8 @@ def test_each_value_of_a_way_is_other_code(way):
             assert _dense(a) != _dense(b)
         elif way is ways.PACKED:
             assert _packed(a) != _packed(b)
+        elif way is ways.GAPS:
+            assert _gaps(a) != _gaps(b)
         elif way is ways.KERNEL_WATCH:
             assert _careful(a) != _careful(b)
         else:
@@ -133,6 +135,18 @@ def test_each_value_of_a_way_is_other_code(way):
             around = own_cache() if way is ways.ORIGIN else ways.forced()
             with around:
                 assert any(ran(fn, args, target, way, a) != ran(fn, args, target, way, b) for fn, args in given), (a, b)
+
+
+def _gaps(value: str) -> tuple[str, ...]:
+    pd = pytest.importorskip("pandas")
+
+    def doubled(x):
+        return 0.0 if pd.isna(x) else x * 2.0
+
+    with ways.forced(gaps=value):
+        twin = pyflat.twin(doubled)
+        assert twin(pd.Series([1.5, None, 2.5] * 200, dtype="Float64"))[1] == 0.0
+        return twin.stats.ways["gaps"]
 
 
 def _library(value: str) -> list[bool]:
@@ -224,8 +238,8 @@ def test_the_environment_forces_ways():
     assert "ValueError: arms='no': expected one of" in wrong.stderr
 
 
-UNTOLD = {"stores", "digits"}
-"""What addresses decide in each call; what `stats.functions` says."""
+UNTOLD = {"stores", "digits", "gaps"}
+"""What addresses decide in each call; what `stats.functions` says; what is of frames."""
 
 
 def test_stats_tell_all_ways():

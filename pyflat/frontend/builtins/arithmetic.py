@@ -111,7 +111,7 @@ def round_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return s.mark_python(found, values[:1])  # of NumPy's numbers too
     if numeric_kind(digits) not in (INT, BOOL):
         raise s.fault("TypeError", "round() takes an int as its second argument", node)
-    if number.kind is FLOAT and s.is_numpy(values[0]):
+    if number.kind is FLOAT and not s.widths.kernel and s.is_numpy(values[0]):
         return s.space.call(Static(np.round), Arguments(values[:2], {}), node)
     if s.may_be_numpy(values[0]):
         raise s.refuse("flatten/unsupported-expression", "round() of a NumPy scalar rounds in NumPy's way", node,

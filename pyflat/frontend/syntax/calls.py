@@ -136,6 +136,8 @@ def _may_look(function: Any) -> bool:
 
 def _call_or_run(s: Evaluator, function: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract:
     """A call in place, or where that is refused and there is no lane in it, its result."""
+    if any(isinstance(value, Value) for value in (*arguments.positional, *arguments.named.values())):
+        return _call_static(s, function, arguments, node)
     undo = loops.checkpoint(s)
     try:
         return loops.built_aside(s, lambda: _call_static(s, function, arguments, node))

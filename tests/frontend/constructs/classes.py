@@ -519,5 +519,5 @@ class _Int(int):
     pass
 
 
-def REFUSED_subclass_of_int(x):
+def subclass_of_int(x):
     return _Int(_n(x)) + 1

@@ -416,8 +416,7 @@ def case_not_a_bool_ne(n: "small"):
     return Words(n) != 3
 
 
-def refused_number_and_object(n: "small"):
-    """flatten/unsupported-expression"""
+def case_number_and_object(n: "small"):
     return n == ByA(n) if n > 5 else 0, 3 != OnlyNe(n), n * 0.5 != OnlyNe(3)
 
 

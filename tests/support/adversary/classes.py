@@ -433,7 +433,7 @@ def case_mro(x: "float"):
     return D1().m() + x
 
 
-def refused_hasattr(x: "float"):
+def case_hasattr(x: "float"):
     return hasattr(Prop(x), "x"), getattr(Prop(x), "q", x), hasattr(x, "real")
 
 

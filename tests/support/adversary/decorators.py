@@ -406,7 +406,7 @@ def case_to(x: "float", y: "float"):
     return TO(x) >= TO(y), TO(x) < TO(y), TO(x) > TO(y)
 
 
-def refused_pm(x: "float"):
+def case_pm(x: "float"):
     return Meth().twice(x)
 
 

@@ -543,7 +543,7 @@ def refused_dispatched_by_hand(x: "float"):
 
 
 def refused_method_dispatch(x: "float", n: "small"):
-    """flatten/effect"""
+    """flatten/unknown-call"""
     return Typed().of(x), Typed().of(n)
 
 

@@ -459,7 +459,7 @@ def refused_genexp(x: "float"):
     return list(g)
 
 
-def refused_generator(x: "float"):
+def case_generator(x: "float"):
     def g():
         yield x
         if x > 0:
