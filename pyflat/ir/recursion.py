@@ -23,7 +23,7 @@ from pyflat.functions.locks import brief
 P = ParamSpec("P")
 R = TypeVar("R")
 
-LIMIT = 7_500
+LIMIT = 9_000
 """Frames. Functions of the user run while flattening too: an endless recursion through C, as `__getattr__` makes, needs
 some 700 bytes of the C stack for each frame, and Linux gives 8 MiB."""
 
