@@ -445,7 +445,7 @@ class Watch:
             made = WatchedText(owner.lstrip("_"), function.__code__.co_freevars).outermost(tree)
         except NotTranslatedError as error:
             raise self._refuse(str(error)) from None
-        around = ast.parse(f"def around({', '.join(names)}): pass")
+        around = ast.parse(f"def {NAME}_around({', '.join(names)}): pass")
         assert isinstance(around.body[0], ast.FunctionDef)
         around.body[0].body = [made]
         code = compile(ast.fix_missing_locations(around), captured.file, "exec")
