@@ -125,6 +125,16 @@ def test_lanes_raise_what_the_original_raises(library: Path) -> None:
     assert failing(library, "m.index([1.0, 2.0], [1.0, 2.0, 3.0])").startswith("ValueError shape mismatch")
 
 
+def test_where_a_table_of_pyflats_own_ends_is_a_doubt(library: Path) -> None:
+    source = library / "mylib" / "heat.py"
+    source.write_text(source.read_text() + "\n\ndef comb(n: int):\n    return math.factorial(n) // math.factorial(n - 1)\n")
+    done = pyflat("export", "mylib.heat:comb", "-o", "mylib/_flat.py", cwd=library)
+    assert done.returncode == 0, done.stderr
+    assert alone(library, "print(m.comb(np.array([3, 5])).tolist())") == "[3, 5]"
+    assert failing(library, "m.comb(np.array([3, 30]))").startswith("ArithmeticError mylib.heat:comb raises here")
+    assert failing(library, "m.comb(np.array([-3]))").startswith("ValueError")
+
+
 def test_check_says_what_is_out_of_date(library: Path) -> None:
     assert pyflat("export", "--check", cwd=library).returncode == 1
     assert pyflat("export", cwd=library).returncode == 0

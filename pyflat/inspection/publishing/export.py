@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import Span, __version__
+from pyflat.errors import PACKAGE, Span, __version__
 from pyflat.frontend.callables import Parameters, unwrap
 from pyflat.frontend.state.guards import ABSENT, Guards
 from pyflat.functions.records import Outside
@@ -210,6 +210,8 @@ def _raised(fault: Fault, place: Span | None, here: set[tuple[Rule, Kind]], spec
         rest = [lines[0][place.column:], *lines[1:]]
         rest[-1] = rest[-1][:place.end_column - place.column * (len(lines) == 1)]
         return _of_statement("".join(rest), place.file, spec)
+    if place is not None and place.file.startswith(PACKAGE):  # how pyflat computes a function, with tables that end
+        return "ArithmeticError", _doubt(spec, fault.message)
     rules = {(rule, kind) for rule, kind in here if rule and exception_of(rule) == fault.type}
     rule = next(iter(rules))[0] if len({rule for rule, _ in rules}) == 1 else ""
     written = _operation(lines, place)
