@@ -21,6 +21,20 @@ from pyflat.ir.types import EXACT_INT, FLOAT, INT, INT_MAX, INT_MIN
 
 Rule = Callable[[Builder, Op], Value | None]
 RULES: dict[str, Rule] = {}
+FAULT_TYPES = {
+    "zero_divisor": "ZeroDivisionError",
+    "floordiv": "ZeroDivisionError",
+    "index": "IndexError",
+    "negative_count": "ValueError",
+    "fmod": "ValueError",
+}
+"""What Python most likely raises where a fault rule holds; everything else is a range: OverflowError. Outside of its
+domain a function raises ValueError."""
+
+
+def exception_of(rule: tuple[Outside, ...] | str) -> str:
+    """The name of what Python most likely raises where a fault rule holds."""
+    return FAULT_TYPES.get(rule, "OverflowError") if isinstance(rule, str) else "ValueError"
 
 
 def fault_condition(build: Builder, op: Op) -> Value | None:

@@ -28,7 +28,7 @@ from pyflat.analysis.demanded_bits import wrapping
 from pyflat.errors import InternalError
 from pyflat.functions.records import Outside
 from pyflat.ir.build import Builder
-from pyflat.ir.faults import fault_condition
+from pyflat.ir.faults import exception_of, fault_condition
 from pyflat.ir.formats import FloatFormat
 from pyflat.ir.loops import LoopParts, end_of, has_loop, join_parts, take_apart
 from pyflat.ir.nodes import (
@@ -54,21 +54,6 @@ from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.uses import with_args
 from pyflat.passes.record import Construct, Pass
 from pyflat.passes.rules.logic import is_undefined
-
-FAULT_TYPES = {
-    "zero_divisor": "ZeroDivisionError",
-    "floordiv": "ZeroDivisionError",
-    "index": "IndexError",
-    "negative_count": "ValueError",
-    "fmod": "ValueError",
-}
-"""What Python most likely raises where a fault rule holds; everything else is a range: OverflowError. Outside of its
-domain a function raises ValueError."""
-
-
-def exception_of(rule: tuple[Outside, ...] | str) -> str:
-    """The name of what Python most likely raises where a fault rule holds."""
-    return FAULT_TYPES.get(rule, "OverflowError") if isinstance(rule, str) else "ValueError"
 
 
 def convert_ifs(fn: Function) -> Function:

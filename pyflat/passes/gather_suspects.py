@@ -17,7 +17,7 @@ else; they are suspect too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from pyflat.analysis.liveness import sliced
 from pyflat.ir.build import const
@@ -29,11 +29,11 @@ from pyflat.passes.record import TOTAL, Construct, Pass
 
 
 def gather_suspects(fn: Function, *, limited: bool = False, told: bool = True,
-                    numbers: Mapping[Op, int] | None = None) -> Function:
+                    number: Callable[[Op], int] | None = None) -> Function:
     """`fn` in flat or masked form without fault operations and with one more bool result, the suspect bit, at the
     end; `limited`: before it one that says which lanes ran into a trip limit. Not `told`: without that result, so that
-    suspect lanes leave loops and nothing else. With `numbers` of its fault operations the result is an int."""
-    bits = _Bits(_Union() if numbers is None else _First(numbers), _Union())
+    suspect lanes leave loops and nothing else. With a `number` for each fault operation the result is an int."""
+    bits = _Bits(_Union() if number is None else _First(number), _Union())
     items = _gathered(fn.body, bits)
     last = items[-1]
     assert isinstance(last, Block)
@@ -135,7 +135,7 @@ class _Bits:
 
     def fresh(self) -> _Bits:
         """The same, of no lanes yet."""
-        return _Bits(_First(self.suspect.numbers) if isinstance(self.suspect, _First) else _Union(), _Union())
+        return _Bits(_First(self.suspect.number_of) if isinstance(self.suspect, _First) else _Union(), _Union())
 
     def add(self, block: Block, fault: Op) -> None:
         cond = fault.args[0]
@@ -197,14 +197,14 @@ class _Union:
 
 
 class _First:
-    """The number of the first fault, 0 where there is none; `numbers` has that of each fault operation."""
+    """The number of the first fault, 0 where there is none; `number_of` gives that of a fault operation."""
 
     name = "fault"
     LONGEST = 6
     """Conditions in one chain of selects."""
 
-    def __init__(self, numbers: Mapping[Op, int]) -> None:
-        self.numbers = numbers
+    def __init__(self, number_of: Callable[[Op], int]) -> None:
+        self.number_of = number_of
         self._before: Value = _ZERO
         self._waiting: list[tuple[Value, int]] = []
 
@@ -218,7 +218,7 @@ class _First:
         self._before, self._waiting = number, []
 
     def number(self, block: Block, fault: Op) -> None:
-        cond, number = fault.args[0], self.numbers[fault]
+        cond, number = fault.args[0], self.number_of(fault)
         if _is_false(cond):
             return
         if self._waiting and self._waiting[-1][1] == number:

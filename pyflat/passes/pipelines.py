@@ -128,9 +128,9 @@ def engine(max_trips: int | None = None, *, told: bool = True) -> Pipeline:
     return limit_trips.PASS.bind(limit=max_trips), gather_suspects.PASS.bind(limited=told)
 
 
-def numbered(numbers: Mapping[Op, int]) -> Pipeline:
+def numbered(number: Callable[[Op], int]) -> Pipeline:
     """A flat or masked function with one more result: the number of a lane's first fault operation, 0 without one."""
-    return (gather_suspects.PASS.bind(numbers=numbers),)
+    return (gather_suspects.PASS.bind(number=number),)
 
 
 def within(known: Mapping[Value, Interval]) -> Pipeline:

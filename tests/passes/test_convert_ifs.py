@@ -8,14 +8,14 @@ import pytest
 
 from pyflat.errors import InternalError, Span
 from pyflat.ir.build import Builder, const
-from pyflat.ir.faults import RULES
+from pyflat.ir.faults import FAULT_TYPES, RULES
 from pyflat.ir.interp import run
 from pyflat.ir.nodes import Function, Label, Origin, Param, Yield
 from pyflat.ir.parse import parse_function
 from pyflat.ir.print import format_function
 from pyflat.ir.types import FLOAT
 from pyflat.ir.validate import validate
-from pyflat.passes.convert_ifs import FAULT_TYPES, convert_ifs
+from pyflat.passes.convert_ifs import convert_ifs
 from tests.passes.structured_programs import assert_same
 
 Check = Callable[[str, str], None]

@@ -44,6 +44,7 @@ ALL: dict[str, tuple[Pipeline, frozenset[Construct]]] = {
     "ENDING": (pipelines.ENDING, TOTAL),
     "engine": (pipelines.engine(), TOTAL),
     "engine, limited": (pipelines.engine(100), TOTAL),
+    "numbered": (pipelines.numbered(lambda fault: 1), TOTAL),
     "within": (pipelines.within({}), TOTAL),
     "dataflow": (pipelines.dataflow(HOIST_LEAVING), frozenset()),
     "shader": (pipelines.shader(100, loops=False), STRAIGHT),

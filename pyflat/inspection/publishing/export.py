@@ -36,12 +36,12 @@ from pyflat.functions.records import Outside
 from pyflat.inspection.listing import argument_shapes
 from pyflat.inspection.publishing import around
 from pyflat.inspection.publishing.project import Shipped
+from pyflat.ir.faults import exception_of
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import Fault
 from pyflat.ir.ops import OPERATIONS
 from pyflat.ir.shape import Fixed, Leaf, Record, Shape
 from pyflat.ir.types import BOOL, FLOAT, INT, Kind
-from pyflat.passes.convert_ifs import exception_of
 from pyflat.passes.pipelines import numbered, run
 from pyflat.runtime.compiled import FlatForm, flatten
 from pyflat.runtime.settings import resolve, settings
@@ -105,7 +105,7 @@ def _text(parameters: Parameters, done: FlatForm, spec: str) -> str:
         raised = {place: ("ArithmeticError", _doubt(spec, place[0].message)) for place in places}  # it may be caught
     distinct = {what: number for number, what in enumerate(dict.fromkeys(raised.values()), 1)}
     numbers = {op: distinct[raised[op.attr("fault"), op.attr("fault").span]] for op in faults}
-    text = render_numbered(done.spec, run(done.spelled, numbered(numbers)), name=function.__name__)
+    text = render_numbered(done.spec, run(done.spelled, numbered(numbers.__getitem__)), name=function.__name__)
     if needs_pyflat(text):
         raise NotExported(f"NumPy and math have nothing for {', '.join(sorted(needs_pyflat(text)))}")
     if re.search(rf"\b(_shape|{'|'.join(_PRINTED)})\b", text):
