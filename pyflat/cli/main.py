@@ -5,6 +5,7 @@ option that is wrong (one line on stderr), 3 for a bug of pyflat.
 
     codes        the codes of refusals, and what each means
     export       twins as a file of NumPy text that needs no pyflat; 1 when a function is left out, or is out of date
+    build        the same as an extension module of NumPy ufuncs, compiled
     stubs        stub files, in which type checkers see the types of calls with arrays
     doctor       what decides about values here; with SPEC DATA a comparison of a twin in each way, with exit status 1
                  where it differs from its original, fails, or is refused on every target
@@ -33,7 +34,7 @@ from pyflat.cli.bench import bench
 from pyflat.cli.dataflow import dataflow
 from pyflat.cli.explain import arguments, explain, profile, report
 from pyflat.cli.output import die, print_diff, print_text, working
-from pyflat.cli.publish import export
+from pyflat.cli.publish import build, export
 from pyflat.cli.specs import BadSpec, bound, find_function, find_module, literal, one_line
 from pyflat.cli.survey import survey
 from pyflat.errors import CODES, FlattenError
@@ -357,7 +358,7 @@ def commands() -> None:
 
 
 for _command in (show, codes, dataflow, graph, verify, prove, survey, explain, profile, report, bench, stubs, doctor,
-                 export):
+                 export, build):
     commands.add_command(_command)
 
 

@@ -1,22 +1,30 @@
-"""`pyflat export`: twins as a file of NumPy text."""
+"""`pyflat export` and `pyflat build`: twins as a file of NumPy text, and as an extension module."""
 
 from __future__ import annotations
 
 import functools
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pyflat.cli.output import print_text, working
 from pyflat.cli.specs import BadSpec, find_function, find_module
 from pyflat.errors import FlattenError
-from pyflat.inspection.publishing.project import ProjectError, Shipped, project_at
+from pyflat.inspection.publishing.project import (
+    Project,
+    ProjectError,
+    Shipped,
+    extension_path,
+    project_at,
+    replace_file,
+)
+
+if TYPE_CHECKING:
+    from pyflat.inspection.publishing.export import ExportedFile
 
 
 @click.command()
@@ -35,27 +43,69 @@ def export(functions: tuple[str, ...], output: Path | None, kinds: str, check: b
     """
     from pyflat.inspection.publishing.export import read
 
+    project, found, output = _asked("export", functions, output, kinds, needs_file=check)
+    before = output.read_text(encoding="utf-8") if output is not None and output.is_file() else ""
+    written = read(before)
+    if check:
+        _check(found, written, output, changed=bool(before and written.changed))
+    if before and written.changed and not force:
+        raise BadSpec(f"{output} has been changed, or was not made by `pyflat export`; --force overwrites it")
+    _write(found, output, before, project.licence)
+
+
+@click.command()
+@click.argument("functions", nargs=-1, metavar="[MODULE:FUNCTION]...")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="The module to write, without its suffix; default: `build` in [tool.pyflat].")
+@click.option("--kinds", default="", metavar="f8,i8,b", help="Kinds of the arguments of the functions given.")
+@click.option("--check", is_flag=True, help="Write nothing; say what is out of date.")
+@click.option("--force", is_flag=True, help="Overwrite a file that was not made by this command.")
+def build(functions: tuple[str, ...], output: Path | None, kinds: str, check: bool, force: bool) -> None:
+    """Write twins as an extension module of NumPy ufuncs.
+
+    The module needs NumPy alone, and has machine code for x86-64-v2, v3 and v4, of which it chooses at import. Lanes
+    that are in doubt go to the functions themselves. Without MODULE:FUNCTION, and FILE, the table [tool.pyflat] of the
+    nearest pyproject.toml says which functions are built, and where to. Needs a C compiler. Exit status: 1 when a
+    function cannot be built (the others are), or with --check when something is out of date.
+    """
+    from pyflat.inspection.publishing.build import build_file, made_of
+
+    project, found, output = _asked("build", functions, output, kinds, needs_file=True)
+    assert output is not None
+    path = extension_path(output)
+    before = made_of(path)
+    if check:
+        _check(found, before, path, changed=False)
+    if path.exists() and before.changed and not force:
+        raise BadSpec(f"{path} was not made by `pyflat build`; --force overwrites it")
+    reasons, count = build_file(found, output, path, project.licence, lambda one: working(f"compiling {one.function}"))
+    if count:
+        click.echo(f"{path}: {count} function{'s' * (count != 1)}, {path.stat().st_size / 1024:,.0f} KiB")
+    _end(reasons, "not built: ")
+
+
+def _asked(what: str, functions: Sequence[str], output: Path | None, kinds: str, *, needs_file: bool
+           ) -> tuple[Project, list[tuple[Shipped, Any]], Path | None]:
+    """The project, the functions that are asked for, and the file, None for stdout."""
     try:
         project = project_at(Path())
     except ProjectError as error:
         raise BadSpec(str(error)) from error
     asked = [Shipped(each, kinds) for each in functions] or project.functions
-    output = output or (None if functions else project.export)
+    output = output or (None if functions else getattr(project, what))
     if not asked:
         raise BadSpec('name functions, or list them in pyproject.toml: [tool.pyflat] functions = ["module:function"]')
-    if output is None and (check or not functions):
-        raise BadSpec('say which file: -o FILE, or in pyproject.toml: [tool.pyflat] export = "mylib/_flat.py"')
-    found = [each for one in asked for each in _functions(one)]
-    before = output.read_text(encoding="utf-8") if output is not None and output.is_file() else ""
-    written = read(before)
-    if check:
-        stale = [f"{one.function} {why}" for one, _ in found if (why := written.stale(one))]
-        gone = sorted(written.made.keys() - {str(one) for one, _ in found})
-        stale += [f"{name} is no longer asked for" for name in gone]
-        _end(stale + ["it has been changed by hand"] * bool(before and written.changed), f"{output} is out of date: ")
-    if before and written.changed and not force:
-        raise BadSpec(f"{output} has been changed, or was not made by `pyflat export`; --force overwrites it")
-    _write(found, output, before, project.licence)
+    if output is None and (needs_file or not functions):
+        raise BadSpec(f'say which file: -o FILE, or in pyproject.toml: [tool.pyflat] {what} = "mylib/_flat'
+                      f'{".py" * (what == "export")}"')
+    return project, [each for one in asked for each in _functions(one)], output
+
+
+def _check(found: Sequence[tuple[Shipped, Any]], written: ExportedFile, path: Path | None, *, changed: bool) -> None:
+    """Says what is out of date, and ends."""
+    stale = [f"{one.function} {why}" for one, _ in found if (why := written.stale(one))]
+    stale += [f"{name} is no longer asked for" for name in sorted(written.made.keys() - {str(one) for one, _ in found})]
+    _end(stale + ["it has been changed by hand"] * changed, f"{path} is out of date: ")
 
 
 def _functions(wanted: Shipped) -> Iterator[tuple[Shipped, Any]]:
@@ -88,7 +138,7 @@ def _write(found: Sequence[tuple[Shipped, Any]], output: Path | None, before: st
     if output is None:
         print_text(text)
     elif text != before:
-        _replace(output, text)
+        replace_file(output, text.encode("utf-8"))
         click.echo(f"{output}: {len(made)} function{'s' * (len(made) != 1)}")
     _end(reasons, "not exported: ")
 
@@ -97,15 +147,3 @@ def _end(lines: Sequence[str], before: str) -> None:
     for line in lines:
         click.echo(f"{before}{line}", err=True)
     raise SystemExit(1 if lines else 0)
-
-
-def _replace(path: Path, text: str) -> None:
-    """The file with this text: at each moment the old one or the new one is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with open(handle, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-    os.replace(name, path)

@@ -267,7 +267,8 @@ class _Output:
     constant: Any = None
 
 
-def _outputs(shape: Shape, name: str) -> Iterator[_Output]:
+def result_numbers(shape: Shape, name: str) -> Iterator[_Output]:
+    """The results of a ufunc. Raises FlattenError where one is no number."""
     place = 0
     stack = [shape]
     while stack:
@@ -307,7 +308,7 @@ class MadeLoop:
             raise refuse("flatten/effect", f"{self.name} writes into its arguments, which a ufunc must not")
         if self.errors == "nan":
             require_nan(self.built.result)
-        self.outputs = [_rounded(output, floats) for output in _outputs(self.built.result, self.name)]
+        self.outputs = [_rounded(output, floats) for output in result_numbers(self.built.result, self.name)]
         self.inputs = [dtypes(floats)[kind] for kind in kinds]
         self.dtypes = [dtypes(floats)[output.kind] for output in self.outputs]
         self._callback = interface.guarded(self.run)

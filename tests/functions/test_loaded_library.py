@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflat.functions import libm, loaded_library
+from pyflat.functions import libm, loaded_files, loaded_library
 from pyflat.functions.loaded_library import Build, library_of, standing, trusts
 
 SHOW = """
@@ -82,7 +82,7 @@ def test_what_is_not_the_library_is_called(table, monkeypatch):
 
 
 def test_a_linker_that_does_not_tell_gives_no_identity(monkeypatch):
-    monkeypatch.setattr(loaded_library, "_loaded_files", list)
+    monkeypatch.setattr(loaded_files, "_loaded_files", list)
     library_of.cache_clear()
     try:
         assert library_of("exp").identity is None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import hashlib
 import importlib
 import inspect
@@ -72,19 +73,39 @@ class Exported:
 
 def export(wanted: Shipped, fn: Callable[..., Any]) -> Exported:
     """The text of the twin of `fn`. Raises NotExported, and FlattenError where it cannot be flattened."""
+    parameters, _, done = flat_form(wanted, fn, "numpy")
+    function = parameters.function
+    if function.__name__ in _TAKEN:
+        raise NotExported(f"a file of NumPy text can have no function that is called {function.__name__}")
+    changing = [f"{module}.{name}" for module, name, _ in changing_readings(function, done.spec.guards, wanted.frozen)]
+    if changing:
+        raise NotExported(f"it reads {', '.join(changing)}, which functions assign; if it does not change: "
+                          f"{{ function = ..., frozen = true }} in [tool.pyflat]")
+    parts = parts_of(function, done, wanted)
+    return Exported(wanted, function.__name__, _text(parameters, done, wanted.function), parts)
+
+
+def flat_form(wanted: Shipped, fn: Callable[..., Any], target: str
+              ) -> tuple[Parameters, dict[str, Shape], FlatForm]:
+    """A function that is to be published, flattened. Raises NotExported, and FlattenError."""
     callee = unwrap(fn)
     function, name = callee.function, callee.function.__name__
-    if not name.isidentifier() or name in _TAKEN:
-        raise NotExported(f"a file of NumPy text can have no function that is called {name}")
+    if not name.isidentifier():
+        raise NotExported(f"a function that is called {name} has no place in a module")
     parameters = Parameters(callee, name)
-    options = resolve(settings({"target": "numpy", "errors": "raise", "math": "exact", "dtype": "float64"}))
+    if wanted.setup:
+        exec(compile(wanted.setup, "setup", "exec"), function.__globals__)  # the library's own statement
+    options = resolve(settings({"target": target, "errors": "raise", "math": wanted.math, "dtype": "float64"}))
     try:
         shapes = argument_shapes(function, parameters, options, wanted.kinds or None, {})
     except (TypeError, ValueError) as error:
         raise NotExported(" ".join(str(error).split())) from error
-    done = flatten(function, shapes, options, engine=True)
-    parts = tuple(dict.fromkeys(_parts(function, done.spec.guards, wanted.frozen)))
-    return Exported(wanted, name, _text(parameters, done, wanted.function), parts)
+    return parameters, shapes, flatten(function, shapes, options, engine=True)
+
+
+def parts_of(function: FunctionType, done: FlatForm, wanted: Shipped) -> tuple[str, ...]:
+    """The functions and values that went into a twin. Raises NotExported for a value that may change."""
+    return tuple(dict.fromkeys(_parts(function, done.spec.guards, wanted.frozen)))
 
 
 # --- the text of one function
@@ -267,13 +288,33 @@ def _parts(function: FunctionType, guards: Guards, frozen: bool) -> Iterator[str
             raise NotExported(f"it reads a {type(note.owner).__name__} that may change: make it a tuple, or say that "
                               f"it does not, {{ function = ..., frozen = true }} in [tool.pyflat]")
     read = [(fn.__module__, fn.__qualname__, fn) for fn in functions]
-    for reading in guards.readings():
-        module = reading.owner if isinstance(reading.owner, dict) else getattr(reading.owner, "__dict__", {})
-        if reading.value is not ABSENT and not isinstance(reading.value, FunctionType | ModuleType | type):
-            read.append((str(module.get("__name__", "")), reading.name, reading.value))
+    read += _readings(guards)
     for place, name, value in read:
         if place and place.partition(".")[0] not in (*sys.stdlib_module_names, "numpy", "pyflat"):
             yield f"{place}:{name}" if _find(f"{place}:{name}") is value else f"{place}:"
+
+
+def changing_readings(function: FunctionType, guards: Guards, frozen: bool) -> list[tuple[str, str, Any]]:
+    """Module, name and value of the variables that went into a twin and that functions of their module assign."""
+    return [] if frozen else [
+        (module, name, value) for module, name, value in _readings(guards) if name in _assigned(module)]
+
+
+def _readings(guards: Guards) -> Iterator[tuple[str, str, Any]]:
+    for reading in guards.readings():
+        module = reading.owner if isinstance(reading.owner, dict) else getattr(reading.owner, "__dict__", {})
+        if reading.value is not ABSENT and not isinstance(reading.value, FunctionType | ModuleType | type):
+            yield str(module.get("__name__", "")), reading.name, reading.value
+
+
+@functools.cache
+def _assigned(module: str) -> frozenset[str]:
+    """The variables of a module that functions declare global."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError, SyntaxError):
+        return frozenset()
+    return frozenset(name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names)
 
 
 def _functions(function: FunctionType, guards: Guards) -> list[FunctionType]:
@@ -317,12 +358,18 @@ def file_text(functions: Sequence[Exported], licence: str) -> str:
         {})
     unused = "import math\n" * (re.search(r"\bmath\.", needed) is None)
     text = f"from __future__ import annotations\n\n{needed.removeprefix(unused)}"
-    head = [f"{MADE} (pyflat {__version__}) from functions of a library: change those, and make it again.",
-            *[f"# SPDX-License-Identifier: {licence}"] * bool(licence), "# mypy: ignore-errors", "# ruff: noqa",
-            f"{_BODY}{_hash(text)}"]
-    for each in functions:
-        head += [f"{_TWIN}{each.wanted}", f"{_OF}{_digest(each.parts)}: {' '.join(each.parts)}"]
-    return "\n".join(head) + "\n" + text
+    made = [(each.wanted, each.parts) for each in functions]
+    return "\n".join(header(MADE, made, licence, _hash(text), "# mypy: ignore-errors", "# ruff: noqa")) + "\n" + text
+
+
+def header(made: str, functions: Iterable[tuple[Shipped, Sequence[str]]], licence: str, body: str,
+           *more: str) -> list[str]:
+    """The lines that say what a file was made of."""
+    lines = [f"{made} (pyflat {__version__}) from functions of a library: change those, and make it again.",
+             *[f"# SPDX-License-Identifier: {licence}"] * bool(licence), *more, f"{_BODY}{body}"]
+    for wanted, parts in functions:
+        lines += [f"{_TWIN}{wanted}", f"{_OF}{_digest(parts)}: {' '.join(parts)}"]
+    return lines
 
 
 @dataclass(frozen=True)
@@ -339,10 +386,11 @@ class ExportedFile:
             f"has changed, or what it calls or reads: {' '.join(parts)}"
 
 
-def read(text: str) -> ExportedFile:
+def read(text: str, made_by: str = MADE) -> ExportedFile:
     """The header of a file."""
     start = text.find("from __future__ import annotations\n")
-    lines = text[:start].split("\n")
+    lines = (text if start < 0 else text[:start]).split("\n")
     made = {line.removeprefix(_TWIN): (after.split(" ", 3)[2].rstrip(":"), after.split(" ")[3:])
             for line, after in itertools.pairwise(lines) if line.startswith(_TWIN) and after.startswith(_OF)}
-    return ExportedFile(made, not text.startswith(MADE) or f"{_BODY}{_hash(text[start:])}" not in lines)
+    body = _hash(text[start:]) if start >= 0 else ""
+    return ExportedFile(made, not text.startswith(made_by) or f"{_BODY}{body}" not in lines)

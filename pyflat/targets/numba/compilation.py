@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from pyflat.analysis.liveness import sliced
 from pyflat.functions import libm, ways
@@ -28,7 +29,7 @@ from pyflat.targets.numba.compiled_kernel import (
     intervals_of,
 )
 from pyflat.targets.numba.costs import cost_of
-from pyflat.targets.numba.jit import Passes, compile_ir, processor
+from pyflat.targets.numba.jit import Passes, Processor, compile_ir, processor
 from pyflat.targets.numba.kernel import MOST_STRAIGHT, LaneLoop, Shape, arms_waited, choose_shape, refills, write_kernel
 from pyflat.targets.numba.symbols import Symbols
 
@@ -67,19 +68,34 @@ def facts_of(kernel: LaneLoop) -> KernelFacts:
     return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
 
 
+class KernelText(NamedTuple):
+    """The text of a kernel, what it names, whether it is for few lanes, and what was chosen."""
+
+    text: str
+    symbols: Symbols
+    few: bool
+    chosen: ways.Noted
+
+
 def compile_kernel(kernel: LaneLoop, pattern: Pattern, read: Stored = (), few: bool = False
                    ) -> tuple[CompiledKernel, Symbols]:
     """The machine code of a kernel for one pattern of uniform arguments, and what it names; for few lanes, if these
     gain by code of their own."""
     cpu = processor()
+    text, symbols, few, chosen = written(kernel, pattern, cpu, few=few)
+    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=passes_of(kernel, text), called=symbols.modules)
+    return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
+
+
+def written(kernel: LaneLoop, pattern: Pattern, cpu: Processor, *, few: bool) -> KernelText:
+    """LLVM's IR of a kernel for one pattern of uniform arguments."""
     with kept_plans(), ways.noting() as chosen:
         shape = choose_shape(kernel, cpu.vector_bytes)
         few = ways.FEW.first(few and _is_much(kernel, shape))
         shape = shape.smallest if few else shape
         ways.REGISTERS.of({1: "one", 2: "two"}.get(shape.registers, "four"))
         text, symbols = write_kernel(kernel, pattern, shape)
-    code = compile_ir(text, ENTRY, symbols, cpu, symbols.kept, passes=_passes(kernel, text), called=symbols.modules)
-    return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
+    return KernelText(text, symbols, few, chosen)
 
 
 def _is_much(kernel: LaneLoop, shape: Shape) -> bool:
@@ -111,7 +127,7 @@ def _calls_python(op: Op) -> bool:
     return accuracy is Accuracy.CALL or (accuracy is Accuracy.LIBM and not libm.from_library(op.opcode))
 
 
-def _passes(kernel: LaneLoop, text: str) -> Passes:
+def passes_of(kernel: LaneLoop, text: str) -> Passes:
     """Straight code that is written twice (conditions of lanes that wait, the angle of a sine and a cosine) is LLVM's
     to share, as what is the same in each trip of a loop is."""
     if longest_mask_chain(kernel.items) > LONG_CHAIN:

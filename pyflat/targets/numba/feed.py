@@ -108,8 +108,12 @@ def feed_address() -> int:
 
 @made_once
 def _compiled(cpu: Processor) -> MachineCode:
-    return compile_ir(_FEED + _BLOCKS + _FILL + _copies("gather") + _copies("scatter"), "feed", {}, cpu,
-                      passes=Passes.STRAIGHT)
+    return compile_ir(feed_text(), "feed", {}, cpu, passes=Passes.STRAIGHT)
+
+
+def feed_text() -> str:
+    """The module of the function `feed`."""
+    return _FEED + _BLOCKS + _FILL + _copies("gather") + _copies("scatter")
 
 
 def _read(name: str, place: str, type_: str = "i64") -> str:

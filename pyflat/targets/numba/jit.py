@@ -18,7 +18,9 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, wraps
@@ -95,15 +97,34 @@ class Processor:
         return 32 if "+avx" in enabled else 16
 
 
+_chosen: ContextVar[Processor | None] = ContextVar("pyflat_processor", default=None)
+
+
+@contextmanager
+def made_for(level: str) -> Iterator[Processor]:
+    """In a block, code is made for the processors of a level ("x86-64-v3")."""
+    cpu = _without_scatter(level, LEVELS[level])
+    token = _chosen.set(cpu)
+    try:
+        yield cpu
+    finally:
+        _chosen.reset(token)
+
+
 def processor() -> Processor:
-    """The host, or what the environment names."""
+    """The one that code is made for: the host, or what the environment names."""
+    if (chosen := _chosen.get()) is not None:
+        return chosen
     name = os.environ.get("NUMBA_CPU_NAME")
     features = os.environ.get("NUMBA_CPU_FEATURES")
     if features is None and name is not None:
         features = LEVELS.get(name)
     features = _host_features() if features is None else features
-    return Processor(_host_name() if name in (None, "host") else name,
-                     f"{features},{NO_SCATTER}" if "+avx512f" in features else features)
+    return _without_scatter(_host_name() if name is None or name == "host" else name, features)
+
+
+def _without_scatter(name: str, features: str) -> Processor:
+    return Processor(name, f"{features},{NO_SCATTER}" if "+avx512f" in features else features)
 
 
 @cache
@@ -212,6 +233,14 @@ def compile_ir(text: str, entry: str, symbols: Mapping[str, int], cpu: Processor
                          for name, own in zip(called, keys[1:], strict=True)]
             made = _found_or(lambda: [_translated_in_time(entry, text, cpu, passes), *functions], disk, key)
         return _linked(made, entry, symbols, cpu, key if disk is not None else None, kept)
+
+
+def object_file(text: str, cpu: Processor, passes: Passes) -> bytes:
+    """A module as an object file of the platform."""
+    with translating:
+        _initialise()
+        key = _key(text, cpu, passes)
+        return _found_or(lambda: [_translated(text, cpu, passes)], opened(), key)[0].machine
 
 
 def _translated_in_time(name: str, text: str, cpu: Processor, passes: Passes) -> _Translated:

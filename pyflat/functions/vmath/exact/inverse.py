@@ -31,15 +31,14 @@ _P = tuple(map(_h, ("0x1.55555555554f9p-3", "0x1.333333336127dp-4", "0x1.6db6dae
 _ROOT = tuple(map(_h, ("0x1.fffffffecc1ddp-1", "0x1.fffffff757304p-2", "0x1.800496769c91ap-2", "0x1.4006318d1dab9p-2")))
 _FIRST, _LAST = 0.125, 0.96875
 _TINY_ASIN, _TINY_ACOS = 2.0**-26, _h("0x1.8p-55")
-_PARTS = ((32, 11), (64, 11), (64, 12), (44, 13), (8, 14), (4, 15))
-"""The rows of each range and how long they are: to 1/4, 1/2, 3/4, 0.921875, 0.953125 and 0.96875."""
 
 
 def _of_one_length(numbers: Array) -> Array:
     """Rows of the centre, the polynomial's first coefficient, its constant, the arcsine of the centre, and the other
-    coefficients, those that are missing as 0."""
-    rows, start, first = np.zeros((sum(count for count, _ in _PARTS), 16)), 0, 0
-    for count, length in _PARTS:
+    coefficients, those that are missing as 0. The ranges reach to 1/4, 1/2, 3/4, 0.921875, 0.953125 and 0.96875."""
+    ranges = ((32, 11), (64, 11), (64, 12), (44, 13), (8, 14), (4, 15))
+    rows, start, first = np.zeros((sum(count for count, _ in ranges), 16)), 0, 0
+    for count, length in ranges:
         order = [0, 1, length - 4, length - 3, *range(2, length - 4)]
         part = numbers[start : start + count * length].reshape(count, length)
         rows[first : first + count, : len(order)] = part[:, order]

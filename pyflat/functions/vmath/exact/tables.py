@@ -8,15 +8,14 @@ other tables has other functions.
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 
-from pyflat.functions.loaded_library import constant_parts
+from pyflat.functions.loaded_files import found_table
+from pyflat.functions.loaded_library import constants
 
 _ALIGNMENT = 64
 Array = np.ndarray
@@ -52,20 +51,11 @@ class LibraryTable:
         return rows
 
     def _found(self) -> Array:
-        second, stride, size = bytes.fromhex(self.second), 8 * self.length, 8 * self.length * self.count
-        for image in constants():
-            at = image.find(second, stride)
-            while at >= 0:
-                content = image[at - stride : at - stride + size]
-                if hashlib.sha256(content).hexdigest().startswith(self.digest):
-                    return np.frombuffer(content, dtype=np.float64).reshape(self.count, self.length)
-                at = image.find(second, at + 1)
-        raise MissingTable(self.name)
-
-@cache
-def constants() -> tuple[bytes, ...]:
-    """What is mapped of the C library's file to be read only."""
-    return tuple(ctypes.string_at(start, size) for start, size in constant_parts("exp"))
+        row = 8 * self.length
+        found = found_table(constants(), row * self.count, row, bytes.fromhex(self.second), self.digest)
+        if found is None:
+            raise MissingTable(self.name)
+        return np.frombuffer(found, dtype=np.float64).reshape(self.count, self.length)
 
 
 def as_they_are(rows: Array) -> Array:

@@ -1,0 +1,354 @@
+"""Twins as an extension module of NumPy ufuncs, which needs NumPy alone: object files (`targets.numba.objects`), the C
+that all extensions have in common (`extension.c`), and what runs at import (`start.py`), which a C compiler links.
+
+    extension               of one library
+      machine code          for each loop a version for each level of processors
+      tables in C           the loops, the symbols that machine code names
+      text in Python        which version runs; the library's own functions for lanes in doubt
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import inspect
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyflat.errors import FlattenError, refuse
+from pyflat.frontend.callables import Parameters
+from pyflat.functions import loaded_files
+from pyflat.functions.loaded_library import verified_builds
+from pyflat.functions.records import RECORDS
+from pyflat.inspection.publishing import start
+from pyflat.inspection.publishing.export import (
+    ExportedFile,
+    NotExported,
+    changing_readings,
+    flat_form,
+    header,
+    parts_of,
+    read,
+)
+from pyflat.inspection.publishing.project import Shipped, module_name, replace_file
+from pyflat.ir.formats import F8, dtypes
+from pyflat.ir.shape import Leaf, Shape, leaves, written_record
+from pyflat.ir.types import BOOL, FLOAT, INT
+from pyflat.runtime.ufuncs import result_numbers
+from pyflat.targets.target import Request, require
+
+if TYPE_CHECKING:
+    from pyflat.targets.numba.objects import LoopVersion, Objects
+
+MADE = "Made by `pyflat build`"
+_LETTERS = {FLOAT: "d", INT: "l", BOOL: "?"}
+_MOST = 32
+"""Operands and results of a ufunc, as extension.c has it."""
+_C = Path(__file__).with_name("extension.c")
+
+
+@dataclass(frozen=True)
+class BuiltLoop:
+    """One loop of a ufunc: what was asked for, and how its lanes are called."""
+
+    wanted: Shipped
+    name: str
+    about: str
+    inputs: str
+    outputs: str
+    description: dict[str, Any]
+    parts: tuple[str, ...]
+    versions: list[LoopVersion]
+
+
+def build_file(functions: Iterable[tuple[Shipped, Any]], output: Path, path: Path, licence: str,
+               around: Callable[[Shipped], AbstractContextManager[object]] = nullcontext) -> tuple[list[str], int]:
+    """Build what can be built of these functions into one extension; the reasons of the others, and how many those
+    are that are there. Each is compiled inside of what `around` gives."""
+    extension, reasons = Extension(module_name(output)), list[str]()
+    for one, fn in functions:
+        try:
+            with around(one):
+                extension.add(one, fn)
+        except (NotExported, FlattenError, TypeError) as error:
+            reasons.append(f"{one.function}: {error}")
+    if extension.loops:
+        try:
+            extension.write(path, licence)
+        except NotExported as error:
+            return [*reasons, str(error)], 0
+    return reasons, len(extension.loops)
+
+
+def made_of(path: Path) -> ExportedFile:
+    """What an extension that is there was made of."""
+    content = path.read_bytes() if path.is_file() else b""
+    first = content.find(MADE.encode())
+    return read(content[first: content.find(b"\0", first)].decode(errors="replace") if first >= 0 else "", MADE)
+
+
+class Extension:
+    """An extension that loops are added to."""
+
+    def __init__(self, module: str):
+        require("llvmlite", "pyflat build")
+        from pyflat.targets.numba.objects import Objects
+
+        self.module = module
+        self.objects: Objects = Objects()
+        self.loops: list[BuiltLoop] = []
+
+    def add(self, wanted: Shipped, fn: Callable[..., Any]) -> None:
+        """One more loop. Raises NotExported, and FlattenError where it cannot be flattened."""
+        from pyflat.targets.numba.objects import NotBuilt
+
+        parameters, shapes, done = flat_form(wanted, fn, "numba")
+        function = parameters.function
+        name = function.__name__
+        inputs = {each: shape for each, shape in shapes.items() if isinstance(shape, Leaf)}
+        if not inputs or any(not isinstance(shape, Leaf) and _has_lanes(shape) for shape in shapes.values()):
+            raise NotExported("its parameters that are lanes are no single numbers, which operands of a ufunc are")
+        if written_record(done.spec.result) is not None:
+            raise refuse("flatten/effect", f"{name} writes into its arguments, which a ufunc must not")
+        results = list(result_numbers(done.spec.result, name))
+        if not results or any(each.leaf is None for each in results):
+            raise NotExported("a result is the same number in all lanes")
+        kinds = [*(shape.kind for shape in inputs.values()), *(each.kind for each in results)]
+        if len(kinds) > _MOST:
+            raise NotExported(f"it has {len(kinds)} operands and results, a ufunc has {_MOST} at most")
+        letters = "".join(map(_LETTERS.__getitem__, kinds))
+        given, taken = letters[: len(inputs)], letters[len(inputs):]
+        reads = [(module, variable, *_stated(f"{module}.{variable}", value))
+                 for module, variable, value in changing_readings(function, done.spec.guards, wanted.frozen)]
+        if any(each.name == name and (len(each.inputs), len(each.outputs)) != (len(given), len(taken))
+               for each in self.loops):
+            raise NotExported(f"there is another function {name}, with other numbers of operands or results")
+        request = Request(done.flat, done.spec, shapes)
+        try:
+            versions = self.objects.add_loop(str(len(self.loops)), request.fused(),
+                                             [dtypes(F8)[kind].itemsize for kind in kinds], len(inputs))
+        except NotBuilt as error:
+            raise NotExported(str(error)) from error
+        self.loops.append(BuiltLoop(wanted, name, inspect.getdoc(function) or "", given, taken, {
+            "function": wanted.function, "name": name, "names": tuple(inputs), "static": dict(wanted.static),
+            "keywords": _keywords(parameters, inputs), "kinds": taken, "errors": wanted.errors, "reads": reads,
+            "versions": [(each.level, each.follows) for each in versions],
+        }, parts_of(function, done, wanted), versions))
+
+    def write(self, output: Path, licence: str) -> None:
+        """Link it. The file is there as a whole, or as it was. Raises NotExported where there is no C compiler."""
+        self.objects.add_feeds()
+        about = header(MADE, [(each.wanted, each.parts) for each in self.loops], licence, "")
+        with tempfile.TemporaryDirectory(prefix="pyflat-") as folder:
+            place = Path(folder)
+            for name, content in self.objects.files.items():
+                (place / f"{name}.o").write_bytes(content)
+            (place / "extension.c").write_text(self._source("\n".join(about)), encoding="utf-8")
+            (place / "symbols").write_text(f"{{ global: PyInit_{self._last}; local: *; }};\n", encoding="utf-8")
+            made = place / "made.so"
+            compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+            command = [*shlex.split(compiler), "-shared", "-fPIC", "-O2", "-s", f"-I{sysconfig.get_path('include')}",
+                       f"-I{np.get_include()}", "-Wl,--version-script=symbols,-z,noexecstack", "extension.c",
+                       *sorted(f"{name}.o" for name in self.objects.files), "-lm", "-o", made.name]
+            try:
+                ran = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+            except OSError as error:
+                raise NotExported(f"there is no C compiler {compiler}; CC names another one") from error
+            if ran.returncode:
+                raise NotExported(f"the C compiler {compiler} failed:\n{ran.stderr}")
+            replace_file(output, made.read_bytes())
+
+    @property
+    def _last(self) -> str:
+        return self.module.rpartition(".")[2]
+
+    def _source(self, about: str) -> str:
+        return "\n".join([*self._head(), f"static const char TEXT[] = {_quoted(self._text())};",
+                          f"static const char ABOUT[] = {_quoted(about)};",
+                          _C.read_text(encoding="utf-8"), *self._strided(), ""])
+
+    # --- the tables in C
+    def _head(self) -> Iterator[str]:
+        from pyflat.targets.numba import feed
+
+        objects = self.objects
+        yield _INCLUDES
+        for name in ("SUSPECTS", "INTERRUPTED", "FETCHED", "FEED", "CONVERSIONS", "LANES"):
+            yield f"#define {name} {getattr(feed, name)}"
+        yield f"#define WORDS {feed.CONVERSIONS + _MOST}"
+        yield f'#define MODULE "{self.module}"\n#define INIT PyInit_{self._last}\n#define LOOPS {len(self.loops)}'
+        yield _TYPES
+        for symbol, function in sorted(objects.called.items()):
+            yield _jump(symbol, f"{function}@PLT")
+        for number, (symbol, _) in enumerate(sorted(objects.numpy.items())):
+            yield f"void *pyflat_at_{number};\n" + _jump(symbol, f"*pyflat_at_{number}(%rip)")
+        rows = [f'{{"{name}", (char[]){{{", ".join(str(np.dtype(each).num) for each in types.replace("->", ""))}}}, '
+                f"&pyflat_at_{number}}}" for number, (_, (name, types)) in enumerate(sorted(objects.numpy.items()))]
+        yield _rows("NumpyLoop numpy_loops", rows)
+        rows = []
+        for symbol, table in sorted(objects.library_tables.items()):
+            yield f"HIDDEN char {symbol}[{table.rows.nbytes}] __attribute__((aligned(64)));"
+            rows.append(f'{{"{symbol}", {symbol}, {table.rows.nbytes}}}')
+        yield _rows("LibraryTable library_tables", rows)
+        for symbol, numbers in objects.tables.items():
+            words = np.frombuffer(numbers.tobytes() + bytes(-numbers.nbytes % 8), dtype=np.uint64)
+            yield (f"HIDDEN const uint64_t {symbol}[] __attribute__((aligned(64))) = "
+                   f"{{{', '.join(f'{word:#x}' for word in words.tolist())}}};")
+        yield "double pyflat_of_python(PyObject *, double, double, int, int64_t);"
+        rows = []
+        for number, (symbol, name) in enumerate(sorted(objects.python.items())):
+            own = f"python_{number}"
+            given = ("double x, int64_t n", "x, 0, 0, n") if name == "round_digits" else \
+                ("double x", "x, 0, 1, 0") if len(RECORDS[name].operands) == 1 else ("double x, double y", "x, y, 2, 0")
+            yield (f"static PyObject *{own};\nHIDDEN double {symbol}({given[0]}) "
+                   f"{{ return pyflat_of_python({own}, {given[1]}); }}")
+            rows.append(f'{{"{symbol}", &{own}}}')
+        yield _rows("PythonFunction python_functions", rows)
+        yield from self._loops()
+
+    def _loops(self) -> Iterator[str]:
+        names = [each.name for each in self.loops]
+        yield from (f"extern char pyflat_feed_{number};" for number in range(3))
+        yield from (f"static Strided now_{k};" for k in self._checked)
+        for k, loop in reversed(list(enumerate(self.loops))):  # a loop names a later one
+            others = self._same(k)[self._same(k).index(k) + 1:]
+            yield "".join(f"extern Kernel {each.symbol};\n" for each in loop.versions)
+            yield f"extern Strided pyflat_loop_{k};"
+            versions = ", ".join(f"{{{each.symbol}, &pyflat_feed_{each.level}}}" for each in loop.versions)
+            yield f"static const Version versions_{k}[] = {{{versions}}};"
+            strided = f"now_{k}" if k in self._checked else f"pyflat_loop_{k}"
+            fields = {"strided": f"pyflat_loop_{k}", "versions": f"versions_{k}", "name": f'"{loop.name}"',
+                      "doc": _quoted(loop.about), "kinds": f'"{loop.inputs}{loop.outputs}"',
+                      "inputs": len(loop.inputs), "outputs": len(loop.outputs),
+                      "first": int(names.index(loop.name) == k),
+                      "strided_of_now": strided if self._same(k)[0] == k else "NULL",
+                      "next": f"&pyflat_state_{others[0]}" if others else "NULL"}
+            given = ", ".join(f".{name} = {value}" for name, value in fields.items())
+            yield f"HIDDEN Loop pyflat_state_{k} = {{{given}}};"
+        yield f"static Loop *const loops[] = {{{', '.join(f'&pyflat_state_{k}' for k in range(len(self.loops)))}}};"
+
+    def _same(self, number: int) -> list[int]:
+        """The loops of one ufunc for the same kinds: versions for other values of what it reads."""
+        kinds = [(each.name, each.inputs, each.outputs) for each in self.loops]
+        return [k for k, each in enumerate(kinds) if each == kinds[number]]
+
+    @property
+    def _checked(self) -> list[int]:
+        """The loops that look at each call whether their version holds."""
+        return [k for k, each in enumerate(self.loops)
+                if self._same(k)[0] == k and (each.description["reads"] or len(self._same(k)) > 1)]
+
+    def _strided(self) -> list[str]:
+        return [f"static int now_{k}(PyArrayMethod_Context *context, char *const *data, const npy_intp *dims,\n"
+                f"                  const npy_intp *steps, NpyAuxData *auxiliary)\n"
+                f"{{ return of_now(context, data, dims, steps, auxiliary, &pyflat_state_{k}); }}"
+                for k in self._checked]
+
+    # --- the text in Python
+    def _text(self) -> str:
+        tables = {symbol: (table.count, table.length, table.second, table.digest, table.made.__name__)
+                  for symbol, table in self.objects.library_tables.items()}
+        known = {identity: sorted(build.functions) for identity, build in verified_builds().items()}
+        made = {table.made for table in self.objects.library_tables.values()}
+        sources = [*map(inspect.getsource, (loaded_files, start)),
+                   *sorted(inspect.getsource(each) for each in made)]
+        whole = ast.parse("\n".join(each.replace("from __future__ import annotations\n", "") for each in sources))
+        whole.body = [node for node in whole.body if not (isinstance(node, ast.ImportFrom)
+                                                          and (node.module or "").startswith("pyflat"))]
+        given = [self.module, [each.description for each in self.loops], known, tables, self.objects.python]
+        return "\n".join([
+            "from __future__ import annotations", ast.unparse(_without_docstrings(whole)), "Array = np.ndarray",
+            f"def begin(available, place):\n    return start(available, place, *{given!r})", ""])
+
+
+_INCLUDES = """\
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <math.h>
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+#include <numpy/dtype_api.h>
+#define HIDDEN __attribute__((visibility("hidden")))
+"""
+_TYPES = """\
+typedef void Kernel(char **, npy_intp *, npy_intp *, int64_t *);
+typedef int Strided(PyArrayMethod_Context *, char *const *, const npy_intp *, const npy_intp *, NpyAuxData *);
+typedef struct { Kernel *kernel; void *feed; } Version;
+typedef struct { const char *name; const char *types; void **place; } NumpyLoop;
+typedef struct { const char *name; char *place; Py_ssize_t size; } LibraryTable;
+typedef struct { const char *name; PyObject **place; } PythonFunction;
+/* One loop of a ufunc. `words` are what machine code shares with what calls it, and stand first; `kinds` has a letter
+   for each operand and result; `next` is the loop for other values of what the function reads, which `reads` has. */
+typedef struct Loop {
+    int64_t words[WORDS];
+    Kernel *kernel;
+    Strided *strided, *strided_of_now;
+    const Version *versions;
+    const char *name, *doc, *kinds;
+    int inputs, outputs, first;
+    struct Loop *next;
+    PyObject *lane, *reads;
+} Loop;
+"""
+
+
+def _jump(symbol: str, target: str) -> str:
+    """A function that is another one: the machine code names it by a name that says nothing to LLVM."""
+    return f'__asm__(".text\\n.globl {symbol}\\n.hidden {symbol}\\n{symbol}: jmp {target}\\n");'
+
+
+def _rows(what: str, rows: Sequence[str]) -> str:
+    return f"static {what}[] = {{{', '.join([*rows, '{NULL}'])}}};"
+
+
+def _quoted(text: str) -> str:
+    """A string of C."""
+    known = {34: '\\"', 92: "\\\\", 63: "\\?"}
+    lines = [re.sub(r"[^ -~]", lambda match: f"\\{ord(match.group()):03o}", line.translate(known))
+             for line in text.encode().decode("latin-1").split("\n")]
+    return "\\n\"\n\"".join(lines).join('""')
+
+
+def _without_docstrings(module: ast.Module) -> ast.Module:
+    for node in ast.walk(module):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            kept = [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+            node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+    return module
+
+
+def _has_lanes(shape: Shape) -> bool:
+    return any(True for _ in leaves(shape))
+
+
+def _keywords(parameters: Parameters, inputs: dict[str, Leaf]) -> tuple[int, tuple[str, ...]] | None:
+    """How many of the lanes are passed by position, and the names of those behind; None where all are."""
+    known = list(parameters.signature.parameters.values())
+    leading = itertools.takewhile(lambda each: each.name in inputs and each.kind is not each.KEYWORD_ONLY, known)
+    first = len(list(leading))
+    return None if first == len(inputs) else (first, tuple(inputs)[first:])
+
+
+def _stated(variable: str, value: Any) -> tuple[Any, str]:
+    """A value as a literal, or where it is."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value, ""
+    if isinstance(value, enum.Enum):
+        return None, f"{type(value).__module__}:{type(value).__qualname__}.{value.name}"
+    raise NotExported(f"it reads {variable}, which changes, and is neither a number nor a string; if it does not "
+                      f"change: {{ function = ..., frozen = true }} in [tool.pyflat]")
