@@ -68,7 +68,7 @@ def facts_of(kernel: LaneLoop) -> KernelFacts:
     return KernelFacts(inputs, results, kernel.size, has_loop(items), any(map(_calls_python, all_ops(items))))
 
 
-class KernelText(NamedTuple):
+class KernelModule(NamedTuple):
     """The text of a kernel, what it names, whether it is for few lanes, and what was chosen."""
 
     text: str
@@ -87,7 +87,7 @@ def compile_kernel(kernel: LaneLoop, pattern: Pattern, read: Stored = (), few: b
     return CompiledKernel(facts_of(kernel), pattern, code, read, few, chosen), symbols
 
 
-def written(kernel: LaneLoop, pattern: Pattern, cpu: Processor, *, few: bool) -> KernelText:
+def written(kernel: LaneLoop, pattern: Pattern, cpu: Processor, *, few: bool) -> KernelModule:
     """LLVM's IR of a kernel for one pattern of uniform arguments."""
     with kept_plans(), ways.noting() as chosen:
         shape = choose_shape(kernel, cpu.vector_bytes)
@@ -95,7 +95,7 @@ def written(kernel: LaneLoop, pattern: Pattern, cpu: Processor, *, few: bool) ->
         shape = shape.smallest if few else shape
         ways.REGISTERS.of({1: "one", 2: "two"}.get(shape.registers, "four"))
         text, symbols = write_kernel(kernel, pattern, shape)
-    return KernelText(text, symbols, few, chosen)
+    return KernelModule(text, symbols, few, chosen)
 
 
 def _is_much(kernel: LaneLoop, shape: Shape) -> bool:
