@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from pyflat.inspection.publishing.project import (
     ProjectError,
     Shipped,
     extension_path,
+    package_root,
     project_at,
     replace_file,
 )
@@ -93,12 +96,14 @@ def _asked(what: str, functions: Sequence[str], output: Path | None, kinds: str,
         raise BadSpec(str(error)) from error
     asked = [Shipped(each, kinds) for each in functions] or project.functions
     output = output or (None if functions else getattr(project, what))
+    if output is not None and str(package_root(output)) not in sys.path:
+        sys.path.append(str(package_root(output)))  # where the library is that the file belongs to
     if not asked:
         raise BadSpec('name functions, or list them in pyproject.toml: [tool.pyflat] functions = ["module:function"]')
     if output is None and (needs_file or not functions):
         raise BadSpec(f'say which file: -o FILE, or in pyproject.toml: [tool.pyflat] {what} = "mylib/_flat'
                       f'{".py" * (what == "export")}"')
-    return project, [each for one in asked for each in _functions(one)], output
+    return project, [each for one in asked for each in functions_of(one)], output
 
 
 def _check(found: Sequence[tuple[Shipped, Any]], written: ExportedFile, path: Path | None, *, changed: bool) -> None:
@@ -108,14 +113,19 @@ def _check(found: Sequence[tuple[Shipped, Any]], written: ExportedFile, path: Pa
     _end(stale + ["it has been changed by hand"] * changed, f"{path} is out of date: ")
 
 
-def _functions(wanted: Shipped) -> Iterator[tuple[Shipped, Any]]:
-    """The function, or the public functions of a module; with the values of static parameters."""
-    module = find_module(wanted.function)
+def functions_of(wanted: Shipped) -> Iterator[tuple[Shipped, Any]]:
+    """The function, the public functions of a module, or those that a pattern names ("module:Get*"); with the values of
+    static parameters."""
+    name, _, pattern = wanted.function.partition(":")
+    module = find_module(name) if set(pattern) & set("*?[") else find_module(wanted.function)
     if module is None:
         found = {wanted.function: find_function(wanted.function)}
     else:
-        found = {f"{wanted.function}:{name}": value for name, value in vars(module).items() if name[0] != "_"
+        found = {f"{name}:{each}": value for each, value in vars(module).items()
+                 if fnmatch.fnmatchcase(each, pattern or "[!_]*")
                  and isinstance(value, FunctionType) and value.__module__ == module.__name__}
+        if not found:
+            raise BadSpec(f"{wanted.function}: there is no such function in {module.__name__}")
     for spec, fn in found.items():
         yield replace(wanted, function=spec), functools.partial(fn, **wanted.static) if wanted.static else fn
 

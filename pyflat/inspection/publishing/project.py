@@ -5,7 +5,7 @@
     build = "mylib/_fast"                                             # machine code, by `pyflat build`
     functions = [
         "mylib.heat",                                                 # the public functions of a module
-        "mylib.heat:index",                                           # one function
+        "mylib.heat:index", "mylib.sun:get_*",                        # one function, and those with such names
         { function = "mylib.tax:due", kinds = "f8,i8", static = { year = 2024 }, frozen = true },
     ]
 """
@@ -120,13 +120,13 @@ def extension_path(module: Path) -> Path:
 
 
 def module_name(file: Path) -> str:
-    """What a file is imported as: the packages around it are the folders with an __init__.py."""
-    names = [file.name]
-    for folder in file.resolve().parents:
-        if not (folder / "__init__.py").is_file():
-            break
-        names.insert(0, folder.name)
-    return ".".join(names)
+    """What a file is imported as."""
+    return ".".join(file.resolve().relative_to(package_root(file)).parts)
+
+
+def package_root(file: Path) -> Path:
+    """The folder that a file's package is imported from: the first above it without an __init__.py."""
+    return next(folder for folder in file.resolve().parents if not (folder / "__init__.py").is_file())
 
 
 def replace_file(path: Path, content: bytes) -> None:
