@@ -132,6 +132,7 @@ class Extension:
         given, taken = letters[: len(inputs)], letters[len(inputs):]
         reads = [(module, variable, *_stated(f"{module}.{variable}", value))
                  for module, variable, value in changing_readings(function, done.spec.guards, wanted.frozen)]
+        looked_at = {f"{module}:{variable}" for module, variable, _, _ in reads}
         if any(each.name == name and (len(each.inputs), len(each.outputs)) != (len(given), len(taken))
                for each in self.loops):
             raise NotExported(f"there is another function {name}, with other numbers of operands or results")
@@ -145,7 +146,7 @@ class Extension:
             "function": wanted.function, "name": name, "names": tuple(inputs), "static": dict(wanted.static),
             "keywords": _keywords(parameters, inputs), "kinds": taken, "errors": wanted.errors, "reads": reads,
             "versions": [(each.level, each.follows) for each in versions],
-        }, parts_of(function, done, wanted), versions))
+        }, tuple(each for each in parts_of(function, done, wanted) if each not in looked_at), versions))
 
     def write(self, output: Path, licence: str) -> None:
         """Link it. The file is there as a whole, or as it was. Raises NotExported where there is no C compiler."""

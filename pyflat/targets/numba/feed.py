@@ -375,7 +375,19 @@ _FILL = f"""
 define internal i8 @fill(ptr %moved, i64 %count, i64 %padded) {{
 entry:
   %convert = load ptr, ptr %moved
-{_MOVED}  %own = icmp eq ptr %convert, null
+{_MOVED}  %is_filled = icmp eq ptr %place, null
+  br i1 %is_filled, label %still, label %bring
+still:
+  store ptr null, ptr %place_at
+  ret i8 0
+bring:
+  %is_same = icmp eq i64 %step, 0
+  br i1 %is_same, label %last_time, label %look
+last_time:
+  store ptr null, ptr %place_at
+  br label %look
+look:
+  %own = icmp eq ptr %convert, null
   br i1 %own, label %copy, label %convert_them
 copy:
   call void @gather(i64 %size, ptr %buffer, ptr %place, i64 %step, i64 %count)
@@ -405,7 +417,8 @@ entry:
   ret void
 }}
 """
-"""Lanes converted or copied to a buffer, and the last one repeated; a buffer emptied to where its lanes belong."""
+"""Lanes converted or copied to a buffer, and the last one repeated; a buffer emptied to where its lanes belong. A lane
+that is repeated (its step is 0) is there for all blocks once it has been brought: its place is null from then on."""
 
 
 def _copies(name: str) -> str:
