@@ -6,6 +6,7 @@ import fnmatch
 import functools
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
@@ -81,7 +82,9 @@ def build(functions: tuple[str, ...], output: Path | None, kinds: str, check: bo
         _check(found, before, path, changed=False)
     if path.exists() and before.changed and not force:
         raise BadSpec(f"{path} was not made by `pyflat build`; --force overwrites it")
-    reasons, count = build_file(found, output, path, project.licence, lambda one: working(f"compiling {one.function}"))
+    with _one_sentence():
+        reasons, count = build_file(found, output, path, project.licence,
+                                    lambda one: working(f"compiling {one.function}"))
     if count:
         click.echo(f"{path}: {count} function{'s' * (count != 1)}, {path.stat().st_size / 1024:,.0f} KiB")
     _end(reasons, "not built: ")
@@ -90,10 +93,8 @@ def build(functions: tuple[str, ...], output: Path | None, kinds: str, check: bo
 def _asked(what: str, functions: Sequence[str], output: Path | None, kinds: str, *, needs_file: bool
            ) -> tuple[Project, list[tuple[Shipped, Any]], Path | None]:
     """The project, the functions that are asked for, and the file, None for stdout."""
-    try:
+    with _one_sentence():
         project = project_at(Path())
-    except ProjectError as error:
-        raise BadSpec(str(error)) from error
     asked = [Shipped(each, kinds) for each in functions] or project.functions
     output = output or (None if functions else getattr(project, what))
     if output is not None and str(package_root(output)) not in sys.path:
@@ -148,9 +149,18 @@ def _write(found: Sequence[tuple[Shipped, Any]], output: Path | None, before: st
     if output is None:
         print_text(text)
     elif text != before:
-        replace_file(output, text.encode("utf-8"))
+        with _one_sentence():
+            replace_file(output, text.encode("utf-8"))
         click.echo(f"{output}: {len(made)} function{'s' * (len(made) != 1)}")
     _end(reasons, "not exported: ")
+
+
+@contextmanager
+def _one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except ProjectError as error:
+        raise BadSpec(str(error)) from error
 
 
 def _end(lines: Sequence[str], before: str) -> None:

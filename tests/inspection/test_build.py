@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pyflat.inspection.publishing.project import extension_path
+from pyflat.inspection.publishing.start import start
 from tests.generator import Program, generate
 from tests.generator.built import check_built
 from tests.generator.looping import generate_loops
@@ -59,6 +60,11 @@ def celsius(t: float) -> float:
 
 def money(x: float) -> float:
     return round(x * 1.19, 2)
+
+def spin(n: int) -> int:
+    while n % 2 == 1:
+        n += 2
+    return n
 
 def scaled(x: float, factor: float, power: int):
     return factor * x ** power
@@ -106,7 +112,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyproject.toml").write_text(TABLE)
     made = build(folder, CC="gcc -Wall -Werror")
     assert made.returncode == 0, made.stderr
-    assert "7 functions" in made.stdout
+    assert "8 functions" in made.stdout
     return folder
 
 
@@ -184,6 +190,37 @@ def test_lanes_in_doubt_go_to_the_function(library: Path) -> None:
     ''')
 
 
+def test_signals_end_a_loop(library: Path) -> None:
+    passes(library, '''
+        import signal
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            _fast.spin(np.arange(1, 99))
+        except KeyboardInterrupt:
+            assert same(_fast.spin(np.array([2, 4])), [2, 4])
+        else:
+            raise AssertionError
+    ''')
+
+
+def test_several_threads_call_at_once(library: Path) -> None:
+    passes(library, '''
+        from concurrent.futures import ThreadPoolExecutor
+        expected = list(map(heat.index, t.tolist(), rh.tolist()))
+        bad = np.where(np.arange(999) == 500, -1.0, rh)
+        def call(k):
+            if k % 3:
+                return same(_fast.index(t, rh, 20.0), expected)
+            try:
+                _fast.index(t, bad, 20.0)
+            except ValueError:
+                return True
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(call, range(300)))
+    ''')
+
+
 def test_import_says_what_is_missing(library: Path, tmp_path: Path) -> None:
     low = run(library, "", PYFLAT_LEVEL="x86-64-v9")
     assert "PYFLAT_LEVEL=x86-64-v9: this processor has x86-64-v2" in low.stderr
@@ -191,8 +228,13 @@ def test_import_says_what_is_missing(library: Path, tmp_path: Path) -> None:
     (tmp_path / "mylib/heat.py").write_text("")
     gone = run(tmp_path, "")
     assert "mylib._fast runs mylib.heat:index in lanes that are in doubt, and it is not there" in gone.stderr
-    old = run(tmp_path, "", **{"PYTHONSAFEPATH": "1"})
-    assert gone.stderr.count("Traceback") >= 1 and old.returncode
+    with pytest.raises(ImportError, match="mylib._fast needs a processor of the level x86-64-v2 or higher"):
+        start(-1, 0, "mylib._fast", [], {}, {}, {})
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(library: Path) -> None:
+    done = build(library, "mylib.heat:money", "-o", "/proc/none/fast")
+    assert done.returncode == 2 and "cannot be written: No such file or directory" in done.stderr
 
 
 def test_what_is_out_of_date_is_said(library: Path, tmp_path: Path) -> None:
@@ -211,6 +253,7 @@ def test_what_is_out_of_date_is_said(library: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("wanted", "why"), [
     ('"mylib.heat:named"', "a result of named is no bool, int or float lane"),
     ('"mylib.heat:looked_up"', "it reads a list that may change"),
+    ('{ function = "mylib.heat:celsius", setup = "set_unit(1)" }', "setup = 'set_unit(1)': NameError: name 'set_unit'"),
     ('"mylib.heat:nothing*"', "there is no such function"),
     ('{ function = "mylib.heat:index", errors = "ignore" }', "errors: 'ignore' is not \"raise\" or \"nan\""),
 ])

@@ -14,9 +14,11 @@ import enum
 import inspect
 import itertools
 import os
+import platform
 import re
 import shlex
 import subprocess
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +31,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend.callables import Parameters
-from pyflat.functions import loaded_files
+from pyflat.functions import libm, loaded_files
 from pyflat.functions.loaded_library import verified_builds
 from pyflat.functions.records import RECORDS
 from pyflat.inspection.publishing import start
@@ -77,7 +79,11 @@ def build_file(functions: Iterable[tuple[Shipped, Any]], output: Path, path: Pat
                around: Callable[[Shipped], AbstractContextManager[object]] = nullcontext) -> tuple[list[str], int]:
     """Build what can be built of these functions into one extension; the reasons of the others, and how many those
     are that are there. Each is compiled inside of what `around` gives."""
-    extension, reasons = Extension(module_name(output)), list[str]()
+    reasons: list[str] = []
+    try:
+        extension = Extension(module_name(output))
+    except NotExported as error:
+        return [str(error)], 0
     for one, fn in functions:
         try:
             with around(one):
@@ -104,6 +110,9 @@ class Extension:
 
     def __init__(self, module: str):
         require("llvmlite", "pyflat build")
+        if sys.platform != "linux" or not libm.X86:
+            raise NotExported(f"pyflat build makes code for Linux on x86-64, not for {sys.platform} on "
+                              f"{platform.machine()}; `pyflat export` writes NumPy text for any")
         from pyflat.targets.numba.objects import Objects
 
         self.module = module

@@ -94,7 +94,10 @@ def flat_form(wanted: Shipped, fn: Callable[..., Any], target: str
         raise NotExported(f"a function that is called {name} has no place in a module")
     parameters = Parameters(callee, name)
     if wanted.setup:
-        exec(compile(wanted.setup, "setup", "exec"), function.__globals__)  # the library's own statement
+        try:
+            exec(compile(wanted.setup, "setup", "exec"), function.__globals__)  # the library's own statement
+        except Exception as error:
+            raise NotExported(f"setup = {wanted.setup!r}: {type(error).__name__}: {error}") from error
     options = resolve(settings({"target": target, "errors": "raise", "math": wanted.math, "dtype": "float64"}))
     try:
         shapes = argument_shapes(function, parameters, options, wanted.kinds or None, {})
@@ -339,7 +342,10 @@ def _digest(parts: Iterable[str]) -> str:
 
 def _content(found: Any) -> str:
     if isinstance(found, FunctionType | ModuleType):
-        return inspect.getsource(found)
+        try:
+            return inspect.getsource(found)
+        except OSError:  # what a dataclass has made
+            return str(inspect.signature(found)) if isinstance(found, FunctionType) else found.__name__
     return found.dtype.str + found.tobytes().hex() if isinstance(found, np.ndarray) else repr(found)
 
 

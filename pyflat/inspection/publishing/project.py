@@ -130,12 +130,15 @@ def package_root(file: Path) -> Path:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """The file with this content: at each moment the old one or the new one is there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with open(handle, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-    os.replace(name, path)
+    """The file with this content: at each moment the old one or the new one is there. Raises ProjectError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        os.replace(name, path)
+    except OSError as error:
+        raise ProjectError(f"{path} cannot be written: {error.strerror}") from error
