@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import tomllib
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -296,3 +297,38 @@ def test_built_programs_have_the_bits_of_their_originals(
     assert not differences, differences[0]
     assert counts["built"] > 0.5 * (last - first), counts
     assert counts["same bits"] > 8 * counts["built"], counts
+
+
+def test_hatchling_puts_it_into_a_wheel(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    (tmp_path / "src/mylib").mkdir(parents=True)
+    (tmp_path / "src/mylib/__init__.py").touch()
+    (tmp_path / "src/mylib/heat.py").write_text(LIBRARY)
+    (tmp_path / ".gitignore").write_text("*.so\n")
+    (tmp_path / "pyproject.toml").write_text('''
+[build-system]
+requires = ["hatchling", "pyflat"]
+build-backend = "hatchling.build"
+[project]
+name = "mylib"
+version = "1.0"
+[tool.hatch.build.targets.wheel]
+packages = ["src/mylib"]
+[tool.hatch.build.targets.wheel.hooks.pyflat]
+[tool.pyflat]
+build = "src/mylib/_fast"
+functions = ["mylib.heat:index"]
+''')
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    wheel, = (tmp_path / "dist").glob("*.whl")
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    assert wheel.name.startswith(f"mylib-1.0-{python}-{python}-") and wheel.name.endswith("_x86_64.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+        assert b"Root-Is-Purelib: false" in archive.read("mylib-1.0.dist-info/WHEEL")
+    passes(tmp_path / "installed", "assert same(_fast.index(t, rh, 20.0), list(map(heat.index, t.tolist(), rh.tolist())))")
+    (tmp_path / "pyproject.toml").write_text((tmp_path / "pyproject.toml").read_text().replace("heat:index", "heat:named"))
+    refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode and "not built: mylib.heat:named: a result of named is no bool" in refused.stderr

@@ -202,10 +202,15 @@ class Extension:
         yield _TYPES
         for symbol, function in sorted(objects.called.items()):
             yield _jump(symbol, f"{function}@PLT")
-        for number, (symbol, _) in enumerate(sorted(objects.numpy.items())):
-            yield f"void *pyflat_at_{number};\n" + _jump(symbol, f"*pyflat_at_{number}(%rip)")
-        rows = [f'{{"{name}", (char[]){{{", ".join(str(np.dtype(each).num) for each in types.replace("->", ""))}}}, '
-                f"&pyflat_at_{number}}}" for number, (_, (name, types)) in enumerate(sorted(objects.numpy.items()))]
+        rows = []
+        for number, (symbol, (name, types, part)) in enumerate(sorted(objects.numpy.items())):
+            if part == 1:  # the loop's data, which the function below puts in its place
+                yield f"HIDDEN char {symbol};"
+                continue
+            yield (f"HIDDEN void *pyflat_at_{number}, *pyflat_data_{number};\n"
+                   + _jump(symbol, f"*pyflat_at_{number}(%rip)", f"movq pyflat_data_{number}(%rip), %rcx; "))
+            letters = ", ".join(str(np.dtype(each).num) for each in types.replace("->", ""))
+            rows.append(f'{{"{name}", (char[]){{{letters}}}, &pyflat_at_{number}, &pyflat_data_{number}}}')
         yield _rows("NumpyLoop numpy_loops", rows)
         rows = []
         for symbol, table in sorted(objects.library_tables.items()):
@@ -298,7 +303,7 @@ _TYPES = """\
 typedef void Kernel(char **, npy_intp *, npy_intp *, int64_t *);
 typedef int Strided(PyArrayMethod_Context *, char *const *, const npy_intp *, const npy_intp *, NpyAuxData *);
 typedef struct { Kernel *kernel; void *feed; } Version;
-typedef struct { const char *name; const char *types; void **place; } NumpyLoop;
+typedef struct { const char *name; const char *types; void **place, **data; } NumpyLoop;
 typedef struct { const char *name; char *place; Py_ssize_t size; } LibraryTable;
 typedef struct { const char *name; PyObject **place; } PythonFunction;
 /* One loop of a ufunc. `words` are what machine code shares with what calls it, and stand first; `kinds` has a letter
@@ -316,9 +321,9 @@ typedef struct Loop {
 """
 
 
-def _jump(symbol: str, target: str) -> str:
+def _jump(symbol: str, target: str, before: str = "") -> str:
     """A function that is another one: the machine code names it by a name that says nothing to LLVM."""
-    return f'__asm__(".text\\n.globl {symbol}\\n.hidden {symbol}\\n{symbol}: jmp {target}\\n");'
+    return f'__asm__(".text\\n.globl {symbol}\\n.hidden {symbol}\\n{symbol}: {before}jmp {target}\\n");'
 
 
 def _rows(what: str, rows: Sequence[str]) -> str:

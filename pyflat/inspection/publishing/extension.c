@@ -215,9 +215,10 @@ static int find_numpy_loops(void)
         if (ufunc == NULL)
             return -1;
         for (int k = 0; k < ufunc->ntypes && *each->place == NULL; k++)
-            if (memcmp(ufunc->types + k * ufunc->nargs, each->types, ufunc->nargs) == 0
-                && (ufunc->data == NULL || ufunc->data[k] == NULL))
+            if (memcmp(ufunc->types + k * ufunc->nargs, each->types, ufunc->nargs) == 0) {
                 *each->place = (void *)ufunc->functions[k];
+                *each->data = ufunc->data == NULL ? NULL : (void *)ufunc->data[k];
+            }
         Py_DECREF(ufunc);
         if (*each->place == NULL) {
             PyErr_Format(PyExc_ImportError, MODULE " needs a loop of numpy.%s that this NumPy does not have", each->name);

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,8 +64,8 @@ class Objects:
     """Symbol -> the function of the C library or of CPython's C interface."""
     python: dict[str, str] = field(default_factory=dict)
     """Symbol -> the name of a record (`functions.records`) that CPython computes by code of its own."""
-    numpy: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Symbol -> the ufunc of NumPy, and the types of its loop."""
+    numpy: dict[str, tuple[str, str, int]] = field(default_factory=dict)
+    """Symbol -> the ufunc of NumPy, the types of its loop, and 0 for the loop, 1 for its data."""
     tables: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     library_tables: dict[str, LibraryTable] = field(default_factory=dict)
     """Those that are read from the C library at import."""
@@ -75,9 +75,10 @@ class Objects:
         of its operands, first the `inputs`. They run in the function `pyflat_loop_{name}`, around
         `pyflat_kernel` and `pyflat_settle`, with `pyflat_state_{name}`. Raises NotBuilt."""
         found: list[LoopVersion] = []
+        made = Objects()
         for level, digits in _MADE:
             with made_for(level) as cpu, ways.forced(digits=digits, few="many"):
-                version = self._version(name, fused, NAMES.index(level), cpu)
+                version = made._version(name, fused, NAMES.index(level), cpu)
             if found and (found[-1].level, found[-1].follows) == (version.level, version.follows):
                 continue  # without functions of the library there is one version for both
             found.append(version)
@@ -85,7 +86,9 @@ class Objects:
             text = _renamed(loop_text(sizes, inputs), {
                 "loop": f"pyflat_loop_{name}", "kernel": "pyflat_kernel", "python": "pyflat_settle",
                 "state": f"pyflat_state_{name}"})
-            self.files[f"loop_{name}"] = object_file(text, cpu, Passes.ALL)
+            made.files[f"loop_{name}"] = object_file(text, cpu, Passes.ALL)
+        for each in fields(self):
+            getattr(self, each.name).update(getattr(made, each.name))
         return found
 
     def add_feeds(self) -> None:
@@ -124,9 +127,7 @@ class Objects:
                 renamed[symbol] = f"{prefix}_{name}"
                 self.tables[renamed[symbol]] = note[1]
             elif note is not None and note[0] == "numpy":
-                if note[3] == 1:
-                    raise NotBuilt(f"NumPy's {note[1]} is computed by a function of its own")
-                self.numpy[symbol] = note[1], note[2]
+                self.numpy[symbol] = note[1], note[2], note[3]
             elif note is not None:
                 raise NotBuilt(f"it calls {note[1]}, a function of a library")
             elif name.removeprefix("table_") in tables and name.startswith("table_"):
