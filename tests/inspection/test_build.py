@@ -230,7 +230,7 @@ def test_import_says_what_is_missing(library: Path, tmp_path: Path) -> None:
     gone = run(tmp_path, "")
     assert "mylib._fast runs mylib.heat:index in lanes that are in doubt, and it is not there" in gone.stderr
     with pytest.raises(ImportError, match="mylib._fast needs a processor of the level x86-64-v2 or higher"):
-        start(-1, 0, "mylib._fast", [], {}, {}, {})
+        start(-1, 0, "mylib._fast", [], {}, {}, {}, {})
 
 
 def test_a_file_that_cannot_be_written_is_one_sentence(library: Path) -> None:

@@ -13,6 +13,8 @@ import ast
 import enum
 import inspect
 import itertools
+import marshal
+import math
 import os
 import platform
 import re
@@ -31,7 +33,7 @@ import numpy as np
 
 from pyflat.errors import FlattenError, refuse
 from pyflat.frontend.callables import Parameters
-from pyflat.functions import libm, loaded_files
+from pyflat.functions import gamma_check, libm, loaded_files
 from pyflat.functions.loaded_library import verified_builds
 from pyflat.functions.records import RECORDS
 from pyflat.inspection.publishing import start
@@ -185,7 +187,7 @@ class Extension:
         return self.module.rpartition(".")[2]
 
     def _source(self, about: str) -> str:
-        return "\n".join([*self._head(), f"static const char TEXT[] = {_quoted(self._text())};",
+        return "\n".join([*self._head(), f"static const char TEXT[] = {_quoted(self._code())};",
                           f"static const char ABOUT[] = {_quoted(about)};",
                           _C.read_text(encoding="utf-8"), *self._strided(), ""])
 
@@ -272,6 +274,10 @@ class Extension:
                 for k in self._checked]
 
     # --- the text in Python
+    def _code(self) -> bytes:
+        """Compiled: to compile it at import would take longer than to run it."""
+        return marshal.dumps(compile(self._text(), self.module, "exec", dont_inherit=True))
+
     def _text(self) -> str:
         tables = {symbol: (table.count, table.length, table.second, table.digest, table.made.__name__)
                   for symbol, table in self.objects.library_tables.items()}
@@ -282,7 +288,8 @@ class Extension:
         whole = ast.parse("\n".join(each.replace("from __future__ import annotations\n", "") for each in sources))
         whole.body = [node for node in whole.body if not (isinstance(node, ast.ImportFrom)
                                                           and (node.module or "").startswith("pyflat"))]
-        given = [self.module, [each.description for each in self.loops], known, tables, self.objects.python]
+        points = {name: [(x, getattr(math, name)(x)) for x in gamma_check.POINTS] for name in gamma_check.PARTS}
+        given = [self.module, [each.description for each in self.loops], known, tables, self.objects.python, points]
         return "\n".join([
             "from __future__ import annotations", ast.unparse(_without_docstrings(whole)), "Array = np.ndarray",
             f"def begin(available, place):\n    return start(available, place, *{given!r})", ""])
@@ -294,6 +301,7 @@ _INCLUDES = """\
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #include <math.h>
 #include <Python.h>
+#include <marshal.h>
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 #include <numpy/dtype_api.h>
@@ -330,11 +338,12 @@ def _rows(what: str, rows: Sequence[str]) -> str:
     return f"static {what}[] = {{{', '.join([*rows, '{NULL}'])}}};"
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str | bytes) -> str:
     """A string of C."""
+    content = text.encode() if isinstance(text, str) else text
     known = {34: '\\"', 92: "\\\\", 63: "\\?"}
     lines = [re.sub(r"[^ -~]", lambda match: f"\\{ord(match.group()):03o}", line.translate(known))
-             for line in text.encode().decode("latin-1").split("\n")]
+             for line in content.decode("latin-1").split("\n")]
     return "\\n\"\n\"".join(lines).join('""')
 
 

@@ -247,7 +247,9 @@ static PyObject *started(PyObject *module)
     if (space == NULL || PyDict_SetItemString(space, "__builtins__", PyEval_GetBuiltins()) < 0
         || PyDict_SetItemString(space, "__name__", PyDict_GetItemString(names, "__name__")) < 0)
         return NULL;
-    ran = PyRun_String(TEXT, Py_file_input, space, space);
+    PyObject *code = PyMarshal_ReadObjectFromString(TEXT, sizeof TEXT - 1);
+    ran = code == NULL ? NULL : PyEval_EvalCode(code, space, space);
+    Py_XDECREF(code);
     if (ran == NULL)
         return NULL;
     Py_DECREF(ran);

@@ -21,12 +21,13 @@ _LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 def start(available: int, place: int, name: str, functions: Sequence[Mapping[str, Any]],
           verified: Mapping[str, Sequence[str]], tables: Mapping[str, Sequence[Any]],
-          python: Mapping[str, str]) -> tuple[Any, ...]:
+          python: Mapping[str, str], own: Mapping[str, Sequence[tuple[float, float]]]) -> tuple[Any, ...]:
     """For each function the number of the version that runs, what runs its original in a lane, and what it has read;
     the numbers of the library's tables; what CPython computes; the level; the main thread.
 
     `available` is the processor's level, `place` where the C library's exp is, `verified` has the functions that are
-    known of each library by its identity. PYFLAT_LEVEL asks for a lower level. Raises ImportError.
+    known of each library by its identity, `own` has points of CPython's own functions, by which those are known.
+    PYFLAT_LEVEL asks for a lower level. Raises ImportError.
     """
     if available < 0:
         raise ImportError(f"{name} needs a processor of the level {_LEVELS[0]} or higher")
@@ -38,7 +39,9 @@ def start(available: int, place: int, name: str, functions: Sequence[Mapping[str
         library = file_at(place)
         identity = None if library is None else library_in(library).identity
         if identity is not None and identity in verified:
-            constants, known = constants_of(library), frozenset(verified[identity])
+            constants = constants_of(library)
+            known = frozenset(verified[identity]).union(
+                name for name, points in own.items() if all(getattr(math, name)(x) == y for x, y in points))
             found = {symbol: _table(constants, *which) for symbol, which in tables.items()}
             numbers = {symbol: each for symbol, each in found.items() if each is not None}
             known = known if len(numbers) == len(tables) else frozenset()

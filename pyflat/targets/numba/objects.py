@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import InternalError
-from pyflat.functions import libm, ways
+from pyflat.functions import gamma_check, libm, ways
 from pyflat.functions.records import RECORDS
 from pyflat.functions.vmath import exact, glibc
 from pyflat.functions.vmath.exact.tables import LibraryTable
@@ -47,8 +47,8 @@ class NotBuilt(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoopVersion:
-    """Machine code of a loop: its symbol, the number of its level in `NAMES`, and the C library's functions that it
-    follows, which the library that runs must be known for; None where any library will do."""
+    """Machine code of a loop: its symbol, the number of its level in `NAMES`, and the functions of the C library, and
+    gamma and lgamma of CPython, that it follows: the ones that run must be known. None where any will do."""
 
     symbol: str
     level: int
@@ -103,9 +103,8 @@ class Objects:
         code = written(kernel, (False,) * len(kernel.params), cpu, few=False)
         names = {known for op in all_ops(list(kernel.items)) if (known := library_function(op)) is not None}
         rows = (exact.TABLE.get(known) or glibc.TABLE[known] for known in names)
-        follows = tuple(sorted({row.name for row in rows})) if names else None
-        if own := {"gamma", "lgamma"} & set(follows or ()):
-            raise NotBuilt(f"it calls math.{min(own)}, which is CPython's own code")
+        needed = {part for row in rows for part in (row.name, *gamma_check.PARTS.get(row.name, ()))}
+        follows = tuple(sorted(needed)) if names else None
         symbol = f"pyflat_{name}_{level}{'' if follows is None else 'f'}"
         renamed = {ENTRY: symbol, **self._defined(code.symbols, symbol)}
         for function, text in code.symbols.modules.items():
