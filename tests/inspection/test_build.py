@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pyflat.inspection.publishing import start as start_module
 from pyflat.inspection.publishing.project import extension_path
 from pyflat.inspection.publishing.start import start
 from tests.generator import Program, generate
@@ -70,6 +71,20 @@ def spin(n: int) -> int:
 def scaled(x: float, factor: float, power: int):
     return factor * x ** power
 
+def large(n: int):
+    return n + 1 if n > 2**53 else n / 2
+
+LOW, HIGH = (1.0, 2.5, -3.0), (7.0, 0.5, 11.0)
+
+def step(k: int):
+    return LOW[k % 3]
+
+def stair(k: int):
+    return HIGH[k % 3]
+
+def root(x: float) -> float:
+    return x ** 0.5
+
 def looked_up(x: float) -> float:
     return TABLE[1] * x
 
@@ -82,7 +97,7 @@ license = "MIT"
 [tool.pyflat]
 build = "mylib/_fast"
 functions = [
-    "mylib.heat:index", "mylib.heat:s[pt]*",
+    "mylib.heat:index", "mylib.heat:s[pt]*", "mylib.heat:root", "mylib.heat:large",
     { function = "mylib.heat:celsius", setup = "set_units('K')" },
     { function = "mylib.heat:celsius", setup = "set_units('F')" },
     "mylib.heat:money", { function = "mylib.heat:scaled", static = { power = 3 }, errors = "nan" },
@@ -113,7 +128,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyproject.toml").write_text(TABLE)
     made = build(folder, CC="gcc -Wall -Werror")
     assert made.returncode == 0, made.stderr
-    assert "8 functions" in made.stdout
+    assert "12 functions" in made.stdout
     return folder
 
 
@@ -141,6 +156,8 @@ def test_lanes_have_the_bits_of_the_functions(library: Path, level: str) -> None
             assert same(_fast.index(x, 40.0, 20.0).ravel(), [heat.index(each, 40.0) for each in x.ravel().tolist()])
         assert same(_fast.index(t, rh, 20.0), list(map(heat.index, t.tolist(), rh.tolist())))
         assert same(_fast.steps(np.arange(1, 3000)), list(map(heat.steps, range(1, 3000))))
+        assert same(_fast.step(np.arange(7)), list(map(heat.step, range(7))))
+        assert same(_fast.stair(np.arange(7)), list(map(heat.stair, range(7))))
         assert same(_fast.money(t), list(map(heat.money, t.tolist())))
         for found, expected in zip(_fast.split(t), zip(*map(heat.split, t.tolist()))):
             assert same(found, expected)
@@ -171,6 +188,19 @@ def test_lanes_in_doubt_go_to_the_function(library: Path) -> None:
             _fast.index(t, bad, 20.0)
         except ValueError as error:
             assert str(error) == "negative humidity" and "in a lane of index: t=" in error.__notes__[0]
+        else:
+            raise AssertionError
+        try:
+            _fast.root(np.array([2.0, -4.0]))
+        except TypeError as error:
+            assert "mylib.heat:root returned ((1.2246467991473532e-16+2j),), and root was built for d" in str(error)
+        else:
+            raise AssertionError
+        assert same(_fast.large(np.array([3, 2**60 - 1])), [1.5, 2.0**60])
+        try:
+            _fast.large(np.array([3, 2**60]))
+        except TypeError as error:
+            assert f"mylib.heat:large returned ({2**60 + 1},), and large was built for d" in str(error)
         else:
             raise AssertionError
         huge = np.array([2**62, 3, 2**63 - 1])
@@ -231,6 +261,14 @@ def test_import_says_what_is_missing(library: Path, tmp_path: Path) -> None:
     assert "mylib._fast runs mylib.heat:index in lanes that are in doubt, and it is not there" in gone.stderr
     with pytest.raises(ImportError, match="mylib._fast needs a processor of the level x86-64-v2 or higher"):
         start(-1, 0, "mylib._fast", [], {}, {}, {}, {})
+
+
+def test_versions_are_for_levels_and_libraries() -> None:
+    versions = [(0, None), (1, None), (1, ("exp", "log")), (2, ("exp", "log"))]
+    chosen = {(level, known): start_module._version(versions, level, frozenset(known.split()))
+              for level in range(3) for known in ("", "exp", "exp log sin")}
+    assert [chosen[level, "exp log sin"] for level in range(3)] == [0, 2, 3]
+    assert [chosen[level, known] for level in range(3) for known in ("", "exp")] == [0, 0, 1, 1, 1, 1]
 
 
 def test_a_file_that_cannot_be_written_is_one_sentence(library: Path) -> None:

@@ -288,13 +288,23 @@ static int fill(PyObject *module, PyObject *found)
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = MODULE, .m_doc = ABOUT, .m_size = -1};
 
+/* Whether NumPy has the C interface that this was built for; NumPy prints more than a sentence where it has not. */
+static int import_numpy(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *version = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "__version__");
+    const char *text = version == NULL ? NULL : PyUnicode_AsUTF8(version);
+    if (text != NULL && atoi(text) < 2)
+        PyErr_Format(PyExc_ImportError, MODULE " was built for NumPy 2 and later, and this is NumPy %s", text);
+    Py_XDECREF(numpy);
+    Py_XDECREF(version);
+    return PyErr_Occurred() || PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0 ? -1 : 0;
+}
+
 PyMODINIT_FUNC INIT(void)
 {
-    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) {
-        PyErr_Clear();
-        PyErr_SetString(PyExc_ImportError, MODULE " was built for NumPy 2, which is not what is installed here");
+    if (import_numpy() < 0)
         return NULL;
-    }
     PyObject *module = PyModule_Create(&definition), *found;
     if (module == NULL)
         return NULL;

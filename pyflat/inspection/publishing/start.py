@@ -125,8 +125,10 @@ def _numbers(value: Any) -> Any:
 
 
 def _fits(value: Any, kind: str) -> bool:
-    known: dict[str, tuple[type, ...]] = {"d": (float, int), "l": (int,), "?": (bool,)}
-    return isinstance(value, known[kind])
+    """Whether a lane of this kind holds a number as it is."""
+    if kind == "d" and isinstance(value, int):
+        return int(float(value)) == value
+    return isinstance(value, {"d": float, "l": int, "?": bool}[kind])
 
 
 def _total(name: str) -> Callable[..., float]:
