@@ -293,6 +293,10 @@ def test_what_is_out_of_date_is_said(library: Path, tmp_path: Path) -> None:
     ('"mylib.heat:named"', "a result of named is no bool, int or float lane"),
     ('"mylib.heat:looked_up"', "it reads a list that may change"),
     ('{ function = "mylib.heat:celsius", setup = "set_unit(1)" }', "setup = 'set_unit(1)': NameError: name 'set_unit'"),
+    ('"mylib.heat:money", "mylib.heat:money"', "the module has another function money, for mylib.heat:money"),
+    ('"mylib.heat:scaled", { function = "mylib.heat:scaled", static = { power = 3 } }',
+     "the module has another function scaled, for mylib.heat:scaled"),
+    ('{ function = "mylib.heat:steps", errors = "nan" }', 'errors = "nan" is for results that are floats'),
     ('"mylib.heat:nothing*"', "there is no such function"),
     ('{ function = "mylib.heat:index", errors = "ignore" }', "errors: 'ignore' is not \"raise\" or \"nan\""),
 ])

@@ -144,9 +144,14 @@ class Extension:
         reads = [(module, variable, *_stated(f"{module}.{variable}", value))
                  for module, variable, value in changing_readings(function, done.spec.guards, wanted.frozen)]
         looked_at = {f"{module}:{variable}" for module, variable, _, _ in reads}
-        if any(each.name == name and (len(each.inputs), len(each.outputs)) != (len(given), len(taken))
-               for each in self.loops):
-            raise NotExported(f"there is another function {name}, with other numbers of operands or results")
+        for each in self.loops:
+            same = (each.wanted.function, each.wanted.static) == (wanted.function, wanted.static)
+            differs = each.description["reads"] != reads or (each.inputs, each.outputs) != (given, taken)
+            sizes = (len(each.inputs), len(each.outputs)) == (len(given), len(taken))
+            if each.name == name and not (same and differs and sizes):
+                raise NotExported(f"the module has another function {name}, for {each.wanted}")
+        if wanted.errors == "nan" and set(taken) != {"d"}:
+            raise NotExported('errors = "nan" is for results that are floats')
         request = Request(done.flat, done.spec, shapes)
         try:
             versions = self.objects.add_loop(str(len(self.loops)), request.fused(),
