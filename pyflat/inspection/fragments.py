@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pyflat.inspection.explain_kernel import KernelExplanation
     from pyflat.inspection.profile import Profile
 
+# A notebook may be light on a dark system: colours are those of its text, or between light and dark.
 _STYLE = """
-.pyflat-facts { color-scheme: light dark; font: 14px/1.45 system-ui, sans-serif; overflow-x: auto;
-  --line: light-dark(#d8dce2, #3a3f47); --then: light-dark(#0a58ca, #79b8ff); --else: light-dark(#ffb020, #b8780f); }
+.pyflat-facts { font: 14px/1.45 system-ui, sans-serif; overflow-x: auto; text-align: left;
+  --line: color-mix(in srgb, currentColor 20%, transparent); --then: #3b82f6; --else: #e8930c; }
 .pyflat-facts table { border-collapse: collapse; margin: .2rem 0 .8rem; }
 .pyflat-facts caption { text-align: left; font-weight: 600; padding: .2rem 0; white-space: nowrap; }
 .pyflat-facts td, .pyflat-facts th { padding: .1rem .6rem .1rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
 .pyflat-facts .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .pyflat-facts code { white-space: pre; }
-.pyflat-facts .bar { display: inline-block; width: 10rem; height: .8em; background: var(--line); }
-.pyflat-facts .bar i { display: inline-block; height: 100%; vertical-align: top; }
+.pyflat-facts .bar { display: flex; width: 10rem; height: .8em; margin-top: .3em; background: var(--line); }
 """
 
 

@@ -9,10 +9,10 @@ from string import Template
 from pyflat.inspection.report import Report, ReportLine, ReportPart
 
 _STYLE = """
-.pyflat-report { --line: light-dark(#d8dce2, #3a3f47); --soft: light-dark(#59636e, #9aa4af);
-  --heat: light-dark(#ffb020, #b8780f); --mark: light-dark(#fff3c4, #4d4318); --bad: light-dark(#b3261e, #ff8a80);
-  --good: light-dark(#1a7f37, #4ac26b); --blue: light-dark(#0a58ca, #79b8ff);
-  color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
+.pyflat-report { --line: color-mix(in srgb, currentColor 20%, transparent);
+  --soft: color-mix(in srgb, currentColor 65%, transparent); --heat: #e8930c;
+  --mark: color-mix(in srgb, #ffb020 25%, transparent); --bad: #dc4c41; --good: #2f9e4f; --blue: #3b82f6;
+  font: 15px/1.45 system-ui, sans-serif; text-align: left; }
 .pyflat-report .sides { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1.5rem; }
 .pyflat-report .side { overflow-x: auto; border: 1px solid var(--line); border-radius: .4rem; padding: .5rem 0; }
 .pyflat-report .row { display: flex; gap: .75rem; padding: 0 .75rem; font: 13px/1.5 ui-monospace, monospace;

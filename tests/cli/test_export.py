@@ -186,6 +186,19 @@ def test_what_cannot_be_exported_is_listed_and_the_rest_is_written(library: Path
     assert pyflat("export", "--check", cwd=library).returncode == 1
 
 
+def test_a_variable_that_functions_assign_is_no_constant(library: Path) -> None:
+    (library / "mylib" / "units.py").write_text(
+        "UNITS = 2.0\n\ndef set_units(x):\n    global UNITS\n    UNITS = x\n\n"
+        "def scaled(x: float) -> float:\n    return x * UNITS\n")
+    run = pyflat("export", "mylib.units:scaled", cwd=library)
+    assert run.returncode == 1
+    assert b"scaled: it reads mylib.units.UNITS, which functions assign; if it does not change" in run.stderr
+    (library / "pyproject.toml").write_text(
+        PROJECT.replace('"mylib.heat:index"', '{ function = "mylib.units:scaled", frozen = true }'))
+    assert pyflat("export", cwd=library).returncode == 0
+    assert alone(library, "print(m.scaled(4.0))") == "8.0"
+
+
 def test_a_function_of_the_command_line_goes_to_stdout(library: Path) -> None:
     run = pyflat("export", "mylib.heat:due", "--kinds", "i8,i8", cwd=library)
     assert run.returncode == 0
