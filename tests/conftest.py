@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import functools
+import gc
 import os
 import signal
 from collections import Counter
@@ -10,7 +11,7 @@ import pytest
 import pyflat
 from pyflat.frontend.space import blas
 from pyflat.inspection import profile
-from pyflat.runtime import replay
+from pyflat.runtime import kernel_rivals, replay
 from tests.support.patience import HANG
 
 os.environ.setdefault("PYFLAT_VALIDATE", "1")  # the IR is validated between any two passes, here and in processes that tests start
@@ -21,9 +22,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell without job 
 
 @pytest.fixture(autouse=True)
 def _no_limits_of_time(monkeypatch):
-    """What pyflat does until some seconds are over, it does to the end: tests run on busy machines too."""
+    """What pyflat does until some seconds are over, it does to the end, and no call takes so long that an original is
+    tried for it: tests run on busy machines too."""
     monkeypatch.setattr(profile, "SECONDS", HANG)
     monkeypatch.setattr(replay, "MAX_SECONDS", HANG)
+    monkeypatch.setattr(kernel_rivals, "WORTH", HANG)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -38,6 +41,12 @@ def pytest_collection_modifyitems(items):
             places[item.function] += 1
             if (place + place // n) % n:
                 item.add_marker(pytest.mark.slow)
+
+
+def pytest_collection_finish():
+    """What is there before the first test is no garbage: looking for some in 25,000 tests takes a second each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @functools.cache

@@ -11,6 +11,7 @@ import pytest
 
 import pyflat
 from pyflat.frontend import pieces
+from pyflat.frontend.syntax import narrowing
 from pyflat.ir import recursion
 from tests.generator.shapes import SHAPES, UNROLLED, differences, make
 
@@ -43,14 +44,14 @@ def _check(name, size, folder, **options):
     return refused is None
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("size", [10, 100])
 def test_small_programs_are_right(name, size, tmp_path):
     assert _check(name, size, tmp_path)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SHAPES)
 def test_large_programs_are_right(name, tmp_path):
     assert _check(name, 1_000, tmp_path) is (name not in LIMITS)
@@ -66,6 +67,7 @@ def test_600_trips_are_unrolled(name, tmp_path):
     assert _check(name, 600, tmp_path, loops="unroll")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SHAPES)
 def test_numba_is_right(name, tmp_path):
     assert _check(name, 100, tmp_path, target="numba")
@@ -76,6 +78,13 @@ def test_long_chains_of_masks_on_numba(name, tmp_path):
     assert _check(name, 1_000, tmp_path, target="numba")
 
 
+def test_a_test_is_not_walked_for_names_that_mean_one_thing(tmp_path, monkeypatch):
+    """Each test of a chain has all before it inside."""
+    monkeypatch.setattr(narrowing, "_names", None)
+    assert _check("or of tests", 100, tmp_path)
+
+
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("target", ["neutral", "numpy", "wgsl", "glsl"])
 @pytest.mark.parametrize("name", ["sum", "elifs", "early returns", "negations", "ternaries", "or of values", "match"])
 def test_texts_of_large_programs(name, target, tmp_path):
@@ -85,6 +94,7 @@ def test_texts_of_large_programs(name, target, tmp_path):
         compile(text, "<twin>", "exec")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["or of tests", "ternaries", "elifs", "match"])
 def test_explain_and_profile_of_large_programs(name, tmp_path):
     shape = make(name, 1_000, tmp_path)

@@ -65,6 +65,7 @@ def test_refused(fn: Callable[..., Any]) -> None:
     refused(fn)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("group", groups("case_"))
 def test_groups_agree_on_numpy(group: list[Callable[..., Any]]) -> None:
     for fn in group:

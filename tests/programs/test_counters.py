@@ -13,7 +13,7 @@ PROGRAMS = 8
 MEANT = {"", None, "flatten/list-mutation", "flatten/mixed-join", "flatten/too-large", "flatten/result-kind"}
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_dicts(seed: int) -> None:
     program = generate_counters(seed)

@@ -44,7 +44,7 @@ def checked(fn: Any, call: Any) -> Outcome:
     return outcome
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("fn", cases("case_", *MODULES))
 def test_the_twin_does_what_the_original_does(fn: Any, target: str) -> None:

@@ -24,7 +24,7 @@ PROGRAMS = 240
 REFUSED_AT_MOST = 0.10
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_random_programs_do_what_their_originals_do(first: int) -> None:
     refused: collections.Counter[str] = collections.Counter()

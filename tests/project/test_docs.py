@@ -120,6 +120,7 @@ def python_script(page: str) -> tuple[str, str]:
     return code, "".join(text for language, text in found if language == "output")
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("page", [page for page in PAGES if python_script(page)[0]])
 def test_python_blocks_run_and_print_what_the_page_says(page: str, tmp_path: Path) -> None:
     code, prints = python_script(page)

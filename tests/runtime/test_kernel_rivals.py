@@ -57,6 +57,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
+    monkeypatch.setattr(kernel_rivals, "WORTH", 1e-3)
     monkeypatch.setattr("pyflat.runtime.kernels.time", made)
     monkeypatch.setattr("pyflat.runtime.kernel_rivals.time", made)
     return made

@@ -349,7 +349,7 @@ def of_many_lengths(k):
 
 @pytest.mark.filterwarnings("ignore::pyflat.PerformanceWarning")
 def test_one_long_string_among_many_names_the_options():
-    lanes = np.arange(1_000_000) % 1000
+    lanes = np.arange(1_000_000)
     with pytest.raises(MemoryError, match='1,000,000 strings in an array of <U10000000 .*results="string" and "codes"'):
         pyflat.twin(of_many_lengths)(lanes)
     found = pyflat.twin(of_many_lengths, results="string")(lanes[:5])

@@ -48,7 +48,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("target", "count"), [("numpy", 100), ("numba", 8)])
+@pytest.mark.parametrize(("target", "count"), [("numpy", 40), ("numba", 8)])
 @pytest.mark.parametrize("decorated", [False, True])
 @pytest.mark.parametrize("text", [TEXTS["alone"], TEXTS["reads its globals"], TEXTS["a lambda"]])
 def test_functions_that_are_made_and_dropped_leave_nothing(text, target, count, decorated):
@@ -92,7 +92,7 @@ def test_functions_of_modules_that_are_dropped_or_loaded_again_leave_nothing(tmp
             del sys.modules[name]
         return weakref.ref(module.f)
 
-    refs = [loaded(number, drop=drop) for number in range(100) for drop in (True, False)]
+    refs = [loaded(number, drop=drop) for number in range(40) for drop in (True, False)]
     monkeypatch.setattr(compiled, "_asked_at", 0)
     refs.append(loaded(100, drop=True))
     monkeypatch.setattr(compiled, "_asked_at", 0)
@@ -153,7 +153,7 @@ def test_what_is_dropped_leaves_no_memory_of_any_kind(target):
         found = said()
         return int(found.uordblks + found.hblkhd)
 
-    rounds = 4 * jit.LINKED if target == "numba" else 100
+    rounds = 4 * jit.LINKED if target == "numba" else 60
     before = in_use(20_000, rounds // 2)
     assert in_use(30_000, rounds) - before < rounds * 5_000
 

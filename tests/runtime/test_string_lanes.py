@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pyflat
@@ -174,6 +174,7 @@ def test_any_number_of_strings(function, target):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
+@settings(max_examples=25)
 @given(codes=st.lists(st.text(alphabet="ADE1y2x- ,.", max_size=4), min_size=1, max_size=12))
 def test_strings_that_come_later(function, codes):
     twin_codes = list(itertools.chain.from_iterable((code, "DE7") for code in codes))

@@ -541,6 +541,7 @@ def test_loops_without_masks() -> None:
     assert len(plan.unasked) == 1
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("limit", [None, 2])
 @pytest.mark.parametrize("few", [0, 512])
 @pytest.mark.parametrize("patience", [0.0, 0.01, 1e9])

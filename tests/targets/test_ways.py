@@ -183,6 +183,7 @@ def _careful(value: str) -> list[bool]:
         return list(twin._caller.kernels.latest_for(twin.options).compiled._versions)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("row", range(len(COVERING)))
 def test_results_do_not_depend_on_the_way(target, row):

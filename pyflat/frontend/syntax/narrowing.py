@@ -44,16 +44,17 @@ def _names(test: cst.CSTNode) -> tuple[str, ...]:
 
 
 def _inside(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    yield node
-    for child in node.children:
-        if isinstance(child, cst.BaseExpression | cst.ComparisonTarget | cst.BaseElement):
-            yield from _inside(child)
-        elif isinstance(child, cst.Arg):
-            yield from _inside(child.value)
+    rest = [node]
+    while rest:
+        yield (node := rest.pop())
+        rest += [child.value if isinstance(child, cst.Arg) else child for child in reversed(node.children)
+                 if isinstance(child, cst.BaseExpression | cst.ComparisonTarget | cst.BaseElement | cst.Arg)]
 
 
 def arms(s: Evaluator, test: cst.BaseExpression, then: Arm, orelse: Arm) -> tuple[Arm, Arm]:
     """The arms of a branch, in which names mean what gets there."""
+    if not any(isinstance(value, GuardedUnion) for value in s.state.locals.values()):
+        return then, orelse
     for name in s.frame.captured.once(_names, test):
         value = s.state.locals.get(name)
         if not isinstance(value, GuardedUnion) or is_number_union(value) or (

@@ -92,6 +92,7 @@ def outcome(folder, *arguments, program=PROGRAM, cache="1"):
     return done.stdout.splitlines()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_replaced_before_the_first_call_is_never_taken_for_what_was_there(tmp_path, name, target):
@@ -189,6 +190,7 @@ for (module, name), old in originally.items():
 '''
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 def test_all_functions_at_once(tmp_path, target):
     made = list(calls())

@@ -101,7 +101,7 @@ FLOAT64_ONLY = {"scientific_text", "distance", "distance_in_space", "norm_of_thr
 """Algorithms for float64, which are refused in float32."""
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("fn", FLATTENED, ids=title)
 def test_every_lane_of_float32_is_the_interpreters(fn):
     xs, found = np.concatenate([XS.clip(-1e38, 1e38), [1e-45, 2.0**24, -1e38, math.inf]]).astype(np.float32), []

@@ -132,6 +132,7 @@ EDGES = (two_kinds, bool_or_int, pair_of_kinds, none_or_number, word_or_number, 
          class_of_a_date)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_natural_functions_give_what_pandas_gives(function):
@@ -142,6 +143,7 @@ def test_natural_functions_give_what_pandas_gives(function):
             assert found == "equal" or found == "refused" and function.__name__ in REFUSED, (backend, missing, way, why)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", EDGES, ids=lambda f: f.__name__)
 def test_classes_of_results_and_parts_of_dates(function):

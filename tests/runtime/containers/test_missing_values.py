@@ -144,6 +144,7 @@ def check(rng):
     return "gaps" if frame.isna().any(axis=None) else "whole"
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_are_those_of_pandas(seed):
     rng = random.Random(seed)

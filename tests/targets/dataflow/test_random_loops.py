@@ -11,6 +11,7 @@ from pyflat.ir.interp import run
 from tests.targets.dataflow.loop_programs import LoopPrograms, arguments_for, load
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("first", range(100_000, 100_200, 20))
 def test_every_order_gives_pythons_result(first: int) -> None:
     score = Score()

@@ -82,6 +82,7 @@ ALONE = [case for case in FLATTENING if not {"static", "whitelist"} & set(case.o
 
 
 @pytest.mark.filterwarnings("ignore::pyflat.LaneWarning")  # of scratch lists and counters
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("case", ALONE, ids=lambda case: case.function.__name__)
 def test_what_flattens_is_printed_to_stand_alone(case: Any) -> None:
     try:

@@ -69,6 +69,7 @@ def numbers(length, kind, rng):
     return a
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("call", ONE)
 @pytest.mark.parametrize("kind", ["plain", "nan", "special", "large"])
 def test_rows(call, kind):
@@ -86,6 +87,7 @@ def test_rows(call, kind):
     assert outcome.sets == 80
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "b1"])
 @pytest.mark.parametrize("call", [c for c in ONE if "nan" not in c and "norm" not in c and "ptp" not in c])
 def test_rows_of_ints(call, dtype):
@@ -99,6 +101,7 @@ def test_rows_of_ints(call, dtype):
     assert outcome.sets == 40
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("call", ONE[:-2])
 @pytest.mark.parametrize("kind", ["plain", "nan", "special"])
 def test_windows(call, kind):

@@ -146,6 +146,7 @@ class Laid(Given):
         return layouts(a.copy())[at], np.linspace(0.0, 4.0, 40), np.zeros((5, 60))
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1", "b1"])
 @pytest.mark.parametrize("text", [*[ROWS.format(text.replace("{}", "a[i]").replace("{0}", "a[i]")) for text in
                                     OF_ROWS.values()],
