@@ -14,11 +14,14 @@ import argparse
 import collections
 import multiprocessing
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
+from tests.generator.exported import check_built
 from tests.generator.kernels import Kernel, check_kernel, generate
 from tests.generator.kernels.differential import Difference, Outcome, reasons
 from tests.generator.kernels.shrink import shrink
@@ -102,12 +105,19 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--stop-after", type=int, default=10, help="stop after so many failing kernels")
     parser.add_argument("--shrink", type=int, default=500, help="candidates to make a failing kernel small; 0: do not")
     parser.add_argument("--ignore", default="", help="parts that may differ, with commas: warned, line, shared, ...")
+    parser.add_argument("--built", action="store_true", help="all in one extension of `pyflat build`, in this process")
     parser.add_argument("--show", type=int, metavar="SEED", help="print the kernel of a seed, and compare nothing")
     options = parser.parse_args(argv)
     if options.show is not None:
         kernel = generate(options.show)
         print(kernel.source, *(f"\n# arguments, warnings: {one.mode}\n{one.text}" for one in kernel.inputs), sep="")
         return 0
+    if options.built:
+        with tempfile.TemporaryDirectory() as folder:
+            seeds = range(options.seed, options.seed + options.programs)
+            counts, found = check_built(map(generate, seeds), Path(folder))
+        print(reasons(counts), *[described(*each) for each in found], f"{len(found)} differences", sep="\n")
+        return 1 if found else 0
     totals, start = Totals(), time.monotonic()
     shown = start
     seeds = range(options.seed, options.seed + options.programs)

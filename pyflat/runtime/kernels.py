@@ -537,12 +537,12 @@ def _memories(arrays: Mapping[str, Any]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     names = list(arrays)
     for at, name in enumerate(names):
-        shared = next((other for other in names[:at] if _overlap(arrays[name], arrays[other])), None)
+        shared = next((other for other in names[:at] if overlap(arrays[name], arrays[other])), None)
         numbers[name] = at if shared is None else numbers[shared]
     return numbers
 
 
-def _overlap(a: Any, b: Any) -> bool:
+def overlap(a: Any, b: Any) -> bool:
     if not np.may_share_memory(a, b):
         return False
     try:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import re
 import subprocess
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pyflat.errors import FlattenError
+from pyflat.inspection.publishing.build import build_file
 from pyflat.inspection.publishing.export import NotExported, export, file_text
-from pyflat.inspection.publishing.project import Shipped
+from pyflat.inspection.publishing.project import Shipped, extension_path
 from pyflat.testing import in_kind, lane_of, same_bits
 from tests.generator.differential import columns, loaded
+from tests.generator.kernels import Kernel
+from tests.generator.kernels.differential import Difference, Outcome, compare
 from tests.generator.lanes import lanes_for
 from tests.generator.outcomes import Expected, Raised, Returned, observe
 from tests.generator.program import Program
@@ -102,3 +109,31 @@ def _together(returned: Any, single: Any, expected: Any, together: Any, file: st
         return [f"{file}: lanes that return raise together: {together}"]
     return [f"{file} lane {k}: {value!r} alone, {lane_of(together[1], k, len(alone))!r} in an array"
             for k, (_, value) in enumerate(alone) if not same_bits(value, lane_of(together[1], k, len(alone)))]
+
+
+def check_built(kernels: Iterable[Kernel], folder: Path) -> tuple[Counter[str], list[tuple[Kernel, Difference]]]:
+    """Random kernels in one extension: how many there were of each sort, and every difference."""
+    drawn, wanted, path = list[tuple[Kernel, Any]](), list[tuple[Shipped, Any]](), folder / f"built_{folder.name}"
+    sys.path.insert(0, str(folder))
+    for kernel in kernels:
+        name = f"random_{kernel.seed}"
+        (folder / f"{name}.py").write_text(re.sub(r"\bmain\b", name, kernel.source))
+        drawn.append((kernel, getattr(importlib.import_module(name), name)))
+        sets = filter(None, {_kinds_of(inputs.arguments()): 1 for inputs in kernel.inputs})
+        wanted += [(Shipped(f"{name}:{name}", kinds, frozen=True), drawn[-1][1]) for kinds in sets]
+    reasons, count = build_file(wanted, path, extension_path(path), "")
+    module, differences = vars(importlib.import_module(path.name)), list[tuple[Kernel, Difference]]()
+    sys.path.remove(str(folder))
+    outcome = Outcome(refusals=[reason.partition(": ")[2][:100] for reason in reasons])
+    for kernel, original in drawn:
+        for inputs in kernel.inputs if original.__name__ in module else ():
+            compare(original, module[original.__name__], inputs, outcome)
+        differences += [(kernel, outcome.failures.pop()) for _ in tuple(outcome.failures)]
+    left_out = Counter(f"left out: {reason}" for reason in outcome.refusals)
+    return left_out + Counter(built=count, sets=outcome.sets, raising=outcome.raising, warning=outcome.warning), differences
+
+
+def _kinds_of(arguments: Iterable[Any]) -> str:
+    kinds = [f"{value.dtype.str[1:]}[{','.join(':' * value.ndim)}]" if isinstance(value, np.ndarray) and value.ndim
+             else {float: "f8", int: "i8", bool: "b"}.get(type(value), "") for value in arguments]
+    return ",".join(kinds) if all(kinds) and any("[" in kind for kind in kinds) else ""

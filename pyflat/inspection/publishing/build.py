@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import enum
 import inspect
-import itertools
 import marshal
 import math
 import os
@@ -32,17 +31,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pyflat.errors import FlattenError, refuse
-from pyflat.frontend.callables import Parameters
 from pyflat.functions import gamma_check, libm, loaded_files
 from pyflat.functions.loaded_library import verified_builds
 from pyflat.functions.records import RECORDS
-from pyflat.inspection.publishing import start
+from pyflat.inspection.publishing import kernels, start
 from pyflat.inspection.publishing.export import (
     ExportedFile,
     NotExported,
     changing_readings,
     flat_form,
     header,
+    keywords,
     parts_of,
     read,
 )
@@ -86,18 +85,20 @@ def build_file(functions: Iterable[tuple[Shipped, Any]], output: Path, path: Pat
         extension = Extension(module_name(output))
     except NotExported as error:
         return [str(error)], 0
+    from pyflat.targets.numba.objects import NotBuilt
+
     for one, fn in functions:
         try:
             with around(one):
                 extension.add(one, fn)
-        except (NotExported, FlattenError, TypeError) as error:
+        except (NotExported, NotBuilt, FlattenError, TypeError, ValueError) as error:
             reasons.append(f"{one.function}: {error}")
-    if extension.loops:
+    if extension.loops or extension.kernels:
         try:
             extension.write(path, licence)
         except NotExported as error:
             return [*reasons, str(error)], 0
-    return reasons, len(extension.loops)
+    return reasons, len(extension.loops) + len(extension.kernels)
 
 
 def made_of(path: Path) -> ExportedFile:
@@ -120,11 +121,14 @@ class Extension:
         self.module = module
         self.objects: Objects = Objects()
         self.loops: list[BuiltLoop] = []
+        self.kernels: list[BuiltLoop] = []
 
     def add(self, wanted: Shipped, fn: Callable[..., Any]) -> None:
-        """One more loop. Raises NotExported, and FlattenError where it cannot be flattened."""
-        from pyflat.targets.numba.objects import NotBuilt
-
+        """One more loop, or kernel. Raises NotExported and NotBuilt, and FlattenError where it cannot be flattened."""
+        if "[" in wanted.kinds:
+            made = kernels.build_kernel(len(self.kernels), wanted, fn, self.objects)
+            self.kernels.append(BuiltLoop(wanted, made[0]["name"], "", "", "", *made))
+            return
         parameters, shapes, done = flat_form(wanted, fn, "numba")
         function = parameters.function
         name = function.__name__
@@ -153,21 +157,20 @@ class Extension:
         if wanted.errors == "nan" and set(taken) != {"d"}:
             raise NotExported('errors = "nan" is for results that are floats')
         request = Request(done.flat, done.spec, shapes)
-        try:
-            versions = self.objects.add_loop(str(len(self.loops)), request.fused(),
-                                             [dtypes(F8)[kind].itemsize for kind in kinds], len(inputs))
-        except NotBuilt as error:
-            raise NotExported(str(error)) from error
+        versions = self.objects.add_loop(str(len(self.loops)), request.fused(),
+                                         [dtypes(F8)[kind].itemsize for kind in kinds], len(inputs))
         self.loops.append(BuiltLoop(wanted, name, inspect.getdoc(function) or "", given, taken, {
             "function": wanted.function, "name": name, "names": tuple(inputs), "static": dict(wanted.static),
-            "keywords": _keywords(parameters, inputs), "kinds": taken, "errors": wanted.errors, "reads": reads,
+            "keywords": keywords(parameters, list(inputs)), "kinds": taken, "errors": wanted.errors, "reads": reads,
             "versions": [(each.level, each.follows) for each in versions],
-        }, tuple(each for each in parts_of(function, done, wanted) if each not in looked_at), versions))
+        }, tuple(each for each in parts_of(function, done.spec.guards, wanted) if each not in looked_at), versions))
 
     def write(self, output: Path, licence: str) -> None:
         """Link it. The file is there as a whole, or as it was. Raises NotExported where there is no C compiler."""
+        if twice := {each.name for each in self.loops} & {each.name for each in self.kernels}:
+            raise NotExported(f"{min(twice)} is a function of numbers and a kernel over arrays, which need two names")
         self.objects.add_feeds()
-        about = header(MADE, [(each.wanted, each.parts) for each in self.loops], licence, "")
+        about = header(MADE, [(each.wanted, each.parts) for each in (*self.loops, *self.kernels)], licence, "")
         with tempfile.TemporaryDirectory(prefix="pyflat-") as folder:
             place = Path(folder)
             for name, content in self.objects.files.items():
@@ -194,7 +197,8 @@ class Extension:
     def _source(self, about: str) -> str:
         return "\n".join([*self._head(), f"static const char TEXT[] = {_quoted(self._code())};",
                           f"static const char ABOUT[] = {_quoted(about)};",
-                          _C.read_text(encoding="utf-8"), *self._strided(), ""])
+                          _C.read_text(encoding="utf-8"), *self._strided(),
+                          *(kernels.source(self.kernels) if self.kernels else ()), ""])
 
     # --- the tables in C
     def _head(self) -> Iterator[str]:
@@ -239,6 +243,7 @@ class Extension:
             rows.append(f'{{"{symbol}", &{own}}}')
         yield _rows("PythonFunction python_functions", rows)
         yield from self._loops()
+        yield f"static PyMethodDef kernel_methods[]{'' if self.kernels else ' = {{NULL}}'};"
 
     def _loops(self) -> Iterator[str]:
         names = [each.name for each in self.loops]
@@ -288,16 +293,19 @@ class Extension:
                   for symbol, table in self.objects.library_tables.items()}
         known = {identity: sorted(build.functions) for identity, build in verified_builds().items()}
         made = {table.made for table in self.objects.library_tables.values()}
-        sources = [*map(inspect.getsource, (loaded_files, start)),
+        own, begins = kernels.text(len(self.loops)) if self.kernels else ("", "")
+        sources = [*map(inspect.getsource, (loaded_files, start)), own,
                    *sorted(inspect.getsource(each) for each in made)]
         whole = ast.parse("\n".join(each.replace("from __future__ import annotations\n", "") for each in sources))
         whole.body = [node for node in whole.body if not (isinstance(node, ast.ImportFrom)
                                                           and (node.module or "").startswith("pyflat"))]
         points = {name: [(x, getattr(math, name)(x)) for x in gamma_check.POINTS] for name in gamma_check.PARTS}
-        given = [self.module, [each.description for each in self.loops], known, tables, self.objects.python, points]
+        rows = [each.description for each in (*self.loops, *self.kernels)]
+        given = [self.module, rows, known, tables, self.objects.python, points]
         return "\n".join([
             "from __future__ import annotations", ast.unparse(_without_docstrings(whole)), "Array = np.ndarray",
-            f"def begin(available, place):\n    return start(available, place, *{given!r})", ""])
+            f"given = {given!r}\ndef begin(available, place):\n    found = start(available, place, *given)", begins,
+            "    return found", ""])
 
 
 _INCLUDES = """\
@@ -363,14 +371,6 @@ def _without_docstrings(module: ast.Module) -> ast.Module:
 
 def _has_lanes(shape: Shape) -> bool:
     return any(True for _ in leaves(shape))
-
-
-def _keywords(parameters: Parameters, inputs: dict[str, Leaf]) -> tuple[int, tuple[str, ...]] | None:
-    """How many of the lanes are passed by position, and the names of those behind; None where all are."""
-    known = list(parameters.signature.parameters.values())
-    leading = itertools.takewhile(lambda each: each.name in inputs and each.kind is not each.KEYWORD_ONLY, known)
-    first = len(list(leading))
-    return None if first == len(inputs) else (first, tuple(inputs)[first:])
 
 
 def _stated(variable: str, value: Any) -> tuple[Any, str]:

@@ -81,7 +81,7 @@ def export(wanted: Shipped, fn: Callable[..., Any]) -> Exported:
     if changing:
         raise NotExported(f"it reads {', '.join(changing)}, which functions assign; if it does not change: "
                           f"{{ function = ..., frozen = true }} in [tool.pyflat]")
-    parts = parts_of(function, done, wanted)
+    parts = parts_of(function, done.spec.guards, wanted)
     return Exported(wanted, function.__name__, _text(parameters, done, wanted.function), parts)
 
 
@@ -106,9 +106,17 @@ def flat_form(wanted: Shipped, fn: Callable[..., Any], target: str
     return parameters, shapes, flatten(function, shapes, options, engine=True)
 
 
-def parts_of(function: FunctionType, done: FlatForm, wanted: Shipped) -> tuple[str, ...]:
+def parts_of(function: FunctionType, guards: Guards, wanted: Shipped) -> tuple[str, ...]:
     """The functions and values that went into a twin. Raises NotExported for a value that may change."""
-    return tuple(dict.fromkeys(_parts(function, done.spec.guards, wanted.frozen)))
+    return tuple(dict.fromkeys(_parts(function, guards, wanted.frozen)))
+
+
+def keywords(parameters: Parameters, inputs: Sequence[str]) -> tuple[int, tuple[str, ...]] | None:
+    """How many of the lanes are passed by position, and the names of those behind; None where all are."""
+    known = list(parameters.signature.parameters.values())
+    leading = itertools.takewhile(lambda each: each.name in inputs and each.kind is not each.KEYWORD_ONLY, known)
+    first = len(list(leading))
+    return None if first == len(inputs) else (first, tuple(inputs[first:]))
 
 
 # --- the text of one function

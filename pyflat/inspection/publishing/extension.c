@@ -245,7 +245,8 @@ static PyObject *started(PyObject *module)
     PyObject *names = PyModule_GetDict(module), *ran, *found;
     PyObject *space = PyDict_New();
     if (space == NULL || PyDict_SetItemString(space, "__builtins__", PyEval_GetBuiltins()) < 0
-        || PyDict_SetItemString(space, "__name__", PyDict_GetItemString(names, "__name__")) < 0)
+        || PyDict_SetItemString(space, "__name__", PyDict_GetItemString(names, "__name__")) < 0
+        || PyDict_SetItemString(space, "names", names) < 0 || PyModule_AddFunctions(module, kernel_methods) < 0)
         return NULL;
     PyObject *code = PyMarshal_ReadObjectFromString(TEXT, sizeof TEXT - 1);
     ran = code == NULL ? NULL : PyEval_EvalCode(code, space, space);

@@ -107,10 +107,10 @@ def boxed(machine: int, arguments: Sequence[BoxedArgument], slots: int, numbers:
 
 @cache
 def _function() -> Compiled:
-    return compiled(_Writer().text(), ENTRY)
+    return compiled(BoxedCallWriter().text(), ENTRY)
 
 
-class _Writer(ObjectWriter):
+class BoxedCallWriter(ObjectWriter):
     """Writes the function that looks at the arguments, runs the kernel and gives its numbers."""
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ from pyflat.ir.nodes import Loop, Op, Param, Value, innermost, raises
 from pyflat.ir.types import BOOL, FLOAT, INT, MEMORY, Kind
 from pyflat.passes.outline import Outlined, outlined
 from pyflat.targets.numba import engine
-from pyflat.targets.numba.compiled_kernel import InnerLoop, KernelBody
+from pyflat.targets.numba.compiled_kernel import InnerLoop, KernelBody, Pattern
 from pyflat.targets.numba.costs import cost_of
 from pyflat.targets.numba.emitter import Lane
 from pyflat.targets.numba.feed import INTERRUPTED, SUSPECTS
@@ -58,6 +58,8 @@ class OutlinedLoop:
     inner: InnerLoop
     indices: frozenset[Op]
     number: int
+    uniform: Pattern
+    asks: KernelBody
 
     @property
     def raises(self) -> bool:
@@ -92,11 +94,11 @@ def _planned(kernel: Kernel, loop: Loop, number: int, warns: bool, lost: Callabl
     outside = {*definitions(loop.body)} - {counted.iv}
     if outside & set(found.given):
         return None
-    raises = warns and any(may_warn(op.opcode, op.kind) for op in all_ops(found.function.body))
     uniform = (*[False] * len(found.loads), *[value is not counted.iv for value in found.given])
-    inner = engine.compile(found.function, body=KernelBody(raises, found.endless)).inner_loop(uniform)
+    asks = KernelBody(warns and any(may_warn(op.opcode, op.kind) for op in all_ops(found.function.body)), found.endless)
+    inner = engine.compile(found.function, body=asks).inner_loop(uniform)
     indices = frozenset(op for op in ops if op.opcode == "index")
-    return None if inner is None else OutlinedLoop(loop, counted, found, inner, indices, number)
+    return None if inner is None else OutlinedLoop(loop, counted, found, inner, indices, number, uniform, asks)
 
 
 def write_outlined(code: KernelOperations, plan: OutlinedLoop) -> None:
