@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _C = Path(__file__).with_name("kernels.c")
 _OBJECTS = {id(eval(text)): text for text in ("np.ndarray", "True", "False", "None", "NotImplemented", "...", "float",
-                                              "int", "bool", *(f"np.dtype('{dtype}')" for dtype in _DTYPES))}  # whose addresses tables have
+                                              "int", "bool", *(f"np.dtype('{dtype}')" for dtype in _DTYPES))}
+"""What tables have the addresses of."""
 
 
 def build_kernel(number: int, wanted: Shipped, fn: Callable[..., Any], objects: Objects
