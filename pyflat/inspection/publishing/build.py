@@ -126,7 +126,7 @@ class Extension:
     def add(self, wanted: Shipped, fn: Callable[..., Any]) -> None:
         """One more loop, or kernel. Raises NotExported and NotBuilt, and FlattenError where it cannot be flattened."""
         if "[" in wanted.kinds:
-            made = kernels.build_kernel(len(self.kernels), wanted, fn, self.objects)
+            made = kernels.build_kernel((*self.loops, *self.kernels), wanted, fn, self.objects)
             self.kernels.append(BuiltLoop(wanted, made[0]["name"], "", "", "", *made))
             return
         parameters, shapes, done = flat_form(wanted, fn, "numba")
@@ -148,7 +148,7 @@ class Extension:
         reads = [(module, variable, *_stated(f"{module}.{variable}", value))
                  for module, variable, value in changing_readings(function, done.spec.guards, wanted.frozen)]
         looked_at = {f"{module}:{variable}" for module, variable, _, _ in reads}
-        for each in self.loops:
+        for each in (*self.loops, *self.kernels):
             same = (each.wanted.function, each.wanted.static) == (wanted.function, wanted.static)
             differs = each.description["reads"] != reads or (each.inputs, each.outputs) != (given, taken)
             sizes = (len(each.inputs), len(each.outputs)) == (len(given), len(taken))
@@ -167,8 +167,6 @@ class Extension:
 
     def write(self, output: Path, licence: str) -> None:
         """Link it. The file is there as a whole, or as it was. Raises NotExported where there is no C compiler."""
-        if twice := {each.name for each in self.loops} & {each.name for each in self.kernels}:
-            raise NotExported(f"{min(twice)} is a function of numbers and a kernel over arrays, which need two names")
         self.objects.add_feeds()
         about = header(MADE, [(each.wanted, each.parts) for each in (*self.loops, *self.kernels)], licence, "")
         with tempfile.TemporaryDirectory(prefix="pyflat-") as folder:

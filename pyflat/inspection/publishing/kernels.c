@@ -1,5 +1,4 @@
 /* Kernels over arrays, behind extension.c: pyflat_call_kernel runs machine code as a table of run_kernels.py says. */
-
 static _Thread_local PyObject *arrays_made;
 
 /* A new array: where its elements are, NULL where the original has to say why there is none. */

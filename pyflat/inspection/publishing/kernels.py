@@ -32,15 +32,18 @@ _OBJECTS = {id(eval(text)): text for text in ("np.ndarray", "True", "False", "No
 """What tables have the addresses of."""
 
 
-def build_kernel(number: int, wanted: Shipped, fn: Callable[..., Any], objects: Objects
+def build_kernel(before: Sequence[BuiltLoop], wanted: Shipped, fn: Callable[..., Any], objects: Objects
                  ) -> tuple[dict[str, Any], tuple[str, ...], list[LoopVersion]]:
     """What Python is told, what went into it, and its machine code. Raises as `Extension.add`, and ValueError."""
     from pyflat.targets.numba.kernels import boxed
-
     callee = unwrap(fn)
     parameters = Parameters(callee, callee.function.__name__)
     left = [each.replace(annotation=each.empty) for name, each in parameters.signature.parameters.items()
             if name not in parameters.preset and type(each.default) in (type, bool, int, float)]  # others keep theirs
+    for one in before:
+        same = one.wanted.function == wanted.function and one.wanted.kinds != wanted.kinds and not one.inputs
+        if one.name == parameters.name and not same:
+            raise NotExported(f"the module has another function {one.name}, for {one.wanted}")
     if wanted.setup or wanted.errors != "raise" or callee.prefix or parameters.extra or parameters.keywords:
         raise NotExported("a kernel over arrays has no setup, no errors, no *args and no **kwargs, and is no method")
     head, names = inspect.Signature(left), [each.name for each in left]
@@ -57,7 +60,7 @@ def build_kernel(number: int, wanted: Shipped, fn: Callable[..., Any], objects: 
     numbers = [f"n[{k}]" for k in range(count)] if count > 1 else ["n"]
     places = {name: f"given[{k}]" for k, name in enumerate(names)} | {
         name: f"made.get({number})" for name, number in zip(compiled.returned, numbers[first:], strict=False)}
-    versions, codes = objects.add_kernel(f"k{number}", kernel, compiled.layouts, compiled.returned)
+    versions, codes = objects.add_kernel(f"k{len(before)}", kernel, compiled.layouts, compiled.returned)
     ends = [None if any(plan.raises for plan in code.outlined.values()) else code.ends for code in codes]
     saved = [{each for end in ends for each in kernel.undone(end, strict=strict)} for strict in (False, True)]
     unused = max(sum(code.kept) + len(code.met) for code in codes)
@@ -67,8 +70,8 @@ def build_kernel(number: int, wanted: Shipped, fn: Callable[..., Any], objects: 
                for at, word in enumerate(getattr(call, "call", call).__self__.tolist())] for call in calls]
     return {
         "function": wanted.function, "name": parameters.name, "names": names, "static": dict(wanted.static),
-        "keywords": keywords(parameters, names), "reads": [], "kinds": "", "tables": tables,
-        "versions": [(each.level, each.follows) for each in versions],
+        "keywords": keywords(parameters, names), "reads": [], "kinds": "", "symbol": f"k{len(before)}",
+        "tables": tables, "versions": [(each.level, each.follows) for each in versions],
         "result": f"lambda given, n, made: {_written(kernel.result, iter(numbers), places)}",
         "arguments": [(each.dtype.str, each.ndim, name in kernel.written) if isinstance(each, np.ndarray) else
                       ("", 0, False) for name, each in given.items()],
@@ -94,9 +97,9 @@ def source(built: Sequence[BuiltLoop]) -> Iterator[str]:
     yield f"static int64_t *const states[] = {{{states}}};"
     yield f"static void *const *const kernels[] = {{{', '.join(rows)}}};"
     yield _C.read_text(encoding="utf-8")
-    for k, each in enumerate(built):
+    for each in built:
         sites = ", ".join(f"{{{np.dtype(one).num}, {axes}}}" for one, axes in each.description["sites"])
-        yield (f"HIDDEN void *pyflat_allocate_k{k}(int64_t context, int64_t site, int64_t *shape)\n"
+        yield (f"HIDDEN void *pyflat_allocate_{each.description['symbol']}(int64_t own, int64_t site, int64_t *shape)\n"
                f"{{ return allocate((const Array[]){{{sites}}}, site, shape); }}")
 
 

@@ -65,8 +65,7 @@ def _kernel(row: Row, original: Run, methods: Sequence[Run], names: Mapping[str,
 def _plain(row: Row, values: Sequence[Any]) -> tuple[Any, ...] | str | None:
     """The arguments with arrays in C's order, written ones copied; why they are not what it was built for; None where
     the original has to run. ValueError for an array that is written and must not be."""
-    plain, good = list(values), True
-    arrays = [k for k, (dtype, _, _) in enumerate(row["arguments"]) if dtype]
+    plain, good, arrays = list(values), True, [k for k, (dtype, _, _) in enumerate(row["arguments"]) if dtype]
     for k in arrays:
         name, (dtype, axes, written), value = row["names"][k], row["arguments"][k], values[k]
         if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != axes:
