@@ -32,8 +32,7 @@ def escape(c, out, most):
             z, k = math.sin(z * z) * 3.0 + c[i], k + 1
         out[i] = k
 def modulo(x, n):
-    for i in range(len(x)):
-        x[i] = x[i] % (n - i)
+    for i in range(len(x)): x[i] = x[i] % (n - i)
 def first(x, wanted, up=True):
     for i in range(len(x)):
         if (x[i] > wanted) == up: return x[i]
