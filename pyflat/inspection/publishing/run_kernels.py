@@ -69,8 +69,9 @@ def _plain(row: Row, values: Sequence[Any]) -> tuple[Any, ...] | str | None:
     for k in arrays:
         name, (dtype, axes, written), value = row["names"][k], row["arguments"][k], values[k]
         if not isinstance(value, np.ndarray) or value.dtype != dtype or value.ndim != axes:
-            return (f"{row['name']}() was built for an array of {np.dtype(dtype)} with {axes} axes as {name!r}, not a "
-                    f"{type(value).__name__} {getattr(value, 'dtype', '')}{list(np.shape(value))}")
+            shape = f" of {value.dtype}, {value.ndim}-dimensional" if isinstance(value, np.ndarray) else ""
+            return (f"{row['name']}() was built for {name!r} as an array of {np.dtype(dtype)}, {axes}-dimensional, not "
+                    f"{type(value).__name__}{shape}")
         if written and not value.flags.writeable:
             raise ValueError(f"assignment destination is read-only: {row['name']} writes into {name!r}; "
                              f"np.array({name}) is a copy that it may write into")

@@ -43,7 +43,7 @@ class Seen:
     warned: Any = None
 
 
-OWN = re.compile(r"the arguments cannot be broadcast|argument '\w+' (is [\w ]+|\w+)|\w+\(\) was built for an array")
+OWN = re.compile(r"the arguments cannot be broadcast|argument '\w+' (is [\w ]+|\w+)|\w+\(\) was built for ")
 """Messages of ours about arguments: of a dtype that kernels do not take, or of a role that is not known."""
 READ_ONLY = "assignment destination is read-only"
 PARTS = ("error", "line", "result", "shared", "arrays", "warned")
