@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import resource
 import shutil
@@ -91,8 +92,9 @@ def _run(arguments: list[str], folder: Path, seconds: int) -> str | None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
+    there = {**os.environ, "PYTHONPATH": str(folder)}  # also for processes that the program starts elsewhere
     done = subprocess.run([sys.executable, "-m", *arguments], cwd=folder, preexec_fn=limit, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
+                          stderr=subprocess.STDOUT, text=True, check=False, env=there)
     return None if done.returncode < 0 else done.stdout
 
 
