@@ -211,11 +211,13 @@ def test_nothing_in_the_tables_is_a_replacement():
 
 
 def test_a_function_is_found_where_others_still_have_it(monkeypatch):
-    import math
+    import gc
+import math
 
     import numpy as np
 
     originally = {("math", "sin"): math.sin, ("numpy", "exp"): np.exp, ("numpy", "sum"): np.sum, ("numpy", "abs"): np.abs}
+    gc.unfreeze()  # what the garbage collector does not list (conftest), is not found
     for module, name in originally:
         monkeypatch.setattr(sys.modules[module], name, math.cos)
     assert set(originals.replacements()) == set(originally)
