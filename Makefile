@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test slow pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo test slow dist pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,12 @@ test: $(READY)  ## the tests, without those that are marked slow
 
 slow: $(READY)  ## the tests that are marked slow: more random programs, installing, memory
 	"$(PY)" -m pytest $(PYTEST_ARGS) -m slow
+
+dist: $(READY)  ## wheel and sdist in dist/: built, checked, installed in a bare environment, where README's examples run
+	rm -rf dist
+	"$(PY)" -m hatchling build
+	"$(PY)" -m twine check --strict dist/*
+	PYFLAT_DIST=dist "$(PY)" -m pytest -m slow tests/project/test_install.py
 
 pythons: $(READY)  ## the tests of what a version of Python changes, on each of 3.11, 3.12 and 3.13 that is here
 	.ci/pythons

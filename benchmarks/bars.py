@@ -10,7 +10,7 @@ from math import log10
 from benchmarks.measuring import geomean
 from benchmarks.report import Row, groups, markdown
 
-OURS = {"numba": ("exact", "the bits of CPython", "#1f5fa8"), "fast": ("fast", 'math="fast"', "#c0651a")}
+OURS = {"numba": ("exact", "the bits of CPython", "#3b78c4"), "fast": ("fast", 'math="fast"', "#d97b2b")}
 """Our contenders: what they are called, what that means, and their colour."""
 PEERS = {"np.vectorize": "than np.vectorize", "np.where": "than np.where, by hand",
          "numba.vectorize": "than numba.vectorize"}
@@ -127,12 +127,16 @@ def _bar(x: float, y: float, width: float, colour: str, height: int = 18) -> str
 
 
 def _line(x: float, y: float, x2: float, y2: float, *, dashed: bool = False) -> str:
-    style = 'stroke="#777" stroke-dasharray="2 3"' if dashed else 'stroke="#111"'
+    style = 'stroke="#777" stroke-dasharray="2 3"' if dashed else 'class="line"'
     return f'<line x1="{x:.1f}" y1="{y:.0f}" x2="{x2:.1f}" y2="{y2:.0f}" {style}/>'
+
+
+STYLE = ("text { fill: #1f2328 } .line { stroke: #1f2328 } .paper { fill: #fff } @media (prefers-color-scheme: dark) "
+         "{ text { fill: #e6edf3 } .line { stroke: #e6edf3 } .paper { fill: #0d1117 } }")
 
 
 def _svg(height: float, title: str, parts: Sequence[str]) -> str:
     head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
             f'viewBox="0 0 {WIDTH} {height:.0f}" font-family="DejaVu Sans, Arial, sans-serif" font-size="14">')
-    paper = '<rect width="100%" height="100%" fill="white"/>'
+    paper = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%"/>'
     return "\n".join([head, f"<title>{escape(title)}</title>", paper, *parts, "</svg>", ""])

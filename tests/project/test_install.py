@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,14 +20,16 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The scripts of a new environment that has what `pip install .` brings, and nothing else."""
+    """The scripts of a new environment that has what `pip install` brings, and nothing else."""
     folder = tmp_path_factory.mktemp("fresh")
     run(sys.executable, "-m", "venv", folder / "env", cwd=folder)
     scripts = folder / "env" / ("Scripts" if sys.platform == "win32" else "bin")
     reached = run(scripts / "python", "-m", "pip", "download", "--no-deps", "--dest", folder / "got", "hatchling", cwd=folder)
     if reached.returncode:
         pytest.skip(f"no package index is reachable: {reached.stderr.strip().splitlines()[-1]}")
-    installed = run(scripts / "python", "-m", "pip", "install", ".", cwd=ROOT)
+    built = os.environ.get("PYFLAT_DIST")  # `make dist`: what has been built, else the sources
+    wheel = str(next((ROOT / built).glob("*.whl"))) if built else "."
+    installed = run(scripts / "python", "-m", "pip", "install", wheel, cwd=ROOT)
     assert installed.returncode == 0, installed.stderr
     return scripts
 
