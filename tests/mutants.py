@@ -1264,7 +1264,7 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="frontend/test_number_attributes.py"),
     *_of("export", "inspection/publishing/export.py",
          ("variables that functions assign are constants", "changing_readings", "name in _assigned(module)", "False"),
-         ("what was changed by hand is overwritten", "read", "not text.startswith(made_by)", "False"),
+         ("what was changed by hand is overwritten", "read", "f'{_BODY}{body}' not in lines", "False"),
          ("an element that raises has the exception of another", "_text",
           "enumerate(dict.fromkeys(raised.values()), 1)", "enumerate(dict.fromkeys(reversed(raised.values())), 2)"),
          tests="cli/test_export.py"),

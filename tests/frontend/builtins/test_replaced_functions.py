@@ -2,6 +2,7 @@
 
 import builtins  # noqa: F401 - `calls` looks at the modules
 import cmath  # noqa: F401
+import gc
 import math  # noqa: F401
 import operator  # noqa: F401
 import os
@@ -211,8 +212,7 @@ def test_nothing_in_the_tables_is_a_replacement():
 
 
 def test_a_function_is_found_where_others_still_have_it(monkeypatch):
-    import gc
-import math
+    import math
 
     import numpy as np
 
