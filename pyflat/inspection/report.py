@@ -270,7 +270,7 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
     if shares:
         facts += [f"shares of the cost are as if each loop made {TRIPS:.0f} trips", *_elsewhere(parts)]
     if own_text is None:
-        facts.append("beside the source: its operations one by one, as they are before LLVM compiles them")
+        facts.append('beside the source: its operations, before LLVM compiles them; target="numpy" shows it as Python')
     return Report(name, f"a kernel over arrays on {explained.target}", tuple(facts), parts, tuple(text), str(explained))
 
 
