@@ -43,6 +43,9 @@ myst_links_external_new_tab = True
 html_theme = "furo"
 html_static_path = ["assets"]
 html_css_files = ["site.css"]
+html_js_files = ["copy.js"]
+html_favicon = "assets/favicon.svg"
+html_search_scorer = str(DOCS / "assets" / "scorer.js")
 html_title = f"pyflat {version}"
 html_show_sphinx = False
 html_copy_source = False
@@ -55,6 +58,21 @@ OF_THE_ROOT = {
 }
 """Pages that stand at the top of the repository, where its readers look for them; the files here lead there."""
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|<)([^)#\s]+)")
+
+
+FOUND_BY = {
+    "tutorial": ("install", "pip", "start", "example"),
+    "explanation/performance": ("slow", "fast", "speed", "performance", "parallel", "threads"),
+    "explanation/limits": ("unsupported",),
+    "how-to/arrays": ("pandas", "dataframe", "frame", "xarray", "arrow"),
+    "how-to/coming-from": ("numba", "njit", "vectorize", "where"),
+    "how-to/engines": ("polars", "sql", "duckdb", "jax", "pytorch"),
+    "how-to/graphics": ("shader", "gpu", "glsl", "wgsl"),
+    "how-to/kernels": ("kernel", "loop", "stencil"),
+    "how-to/processes": ("dask", "pickle", "multiprocessing"),
+    "reference/errors": ("refused", "flattenerror"),
+}
+"""What people search for, and the page that a search shows first."""
 
 
 def take_root_pages(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -71,7 +89,9 @@ def take_root_pages(app: Sphinx, docname: str, source: list[str]) -> None:
         target = Path(pages.get(target, target))
         return Path(os.path.relpath(target, (DOCS / docname).parent)).as_posix()
 
-    source[0] = LINK.sub(place, source[0])
+    title, _, text = LINK.sub(place, source[0]).partition("\n")
+    words = ", ".join(f"! {word}" for word in FOUND_BY.get(docname, ()))
+    source[0] = f"{title}\n\n```{{index}} {words}\n```\n{text}" if words else f"{title}\n{text}"
 
 
 def mark_up(app: Sphinx, what: str, name: str, found: object, options: object, lines: list[str]) -> None:
@@ -79,9 +99,15 @@ def mark_up(app: Sphinx, what: str, name: str, found: object, options: object, l
     lines[:] = docstrings.restructured(lines)
 
 
+def without_constructors(app: Sphinx, what: str, name: str, *rest: object) -> bool | None:
+    """Users make none of these objects by their classes: `__init__` is no entry of its own."""
+    return True if name in ("__init__", "__new__") else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_lexer("output", TextLexer)  # what a block prints, which the tests compare
     app.connect("source-read", take_root_pages)
     app.connect("doctree-resolved", private_words.link_first_uses)
     app.connect("autodoc-process-docstring", mark_up)
+    app.connect("autodoc-skip-member", without_constructors)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -219,8 +219,8 @@ def _figure(rows: Sequence[BenchRow], title: str) -> Any:
     figure = Figure(figsize=(7, 0.7 + 0.5 * len(timed)), layout="constrained")
     axes = figure.subplots()
     bars = axes.barh([name for name, _ in timed], [base / seconds for _, seconds in timed])
-    axes.bar_label(bars, fmt="%.3g", padding=3)
-    axes.margins(x=0.12)  # room for the longest bar's label
+    axes.bar_label(bars, fmt="{:,.1f}", padding=3)
+    axes.margins(x=0.2)  # room for the longest bar's label
     axes.invert_yaxis()
     axes.set_xlabel(f"times as fast as {BASE if BASE in dict(timed) else 'the slowest'}")
     axes.set_title(title)

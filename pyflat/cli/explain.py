@@ -55,13 +55,14 @@ def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool
 @click.command()
 @click.argument("spec")
 @click.argument("data", nargs=-1)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE",
-              help="The page that is written.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="The page that is written; default: NAME-report.html.")
 @click.option("--target", type=_TARGETS, help="The engine; default: the decorator's, or numpy.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)
 def report(
-    spec: str, data: tuple[str, ...], output: Path, target: str | None, kinds: str | None, static: tuple[str, ...]
+    spec: str, data: tuple[str, ...], output: Path | None, target: str | None, kinds: str | None,
+    static: tuple[str, ...],
 ) -> None:
     """Write a page with the original of SPEC beside its twin, each line linked with what became of it.
 
@@ -74,6 +75,7 @@ def report(
             twin = _twin(spec, static, {"target": target})
             profiled = twin.profile(*positional, **named) if data else None
             found = twin.report(kinds, profile=profiled)
+            output = output or Path(f"{found.name.removesuffix('_flat')}-report.html")
             found.save(output)
     except (TypeError, ValueError, ImportError, OSError) as error:
         raise BadSpec(" ".join(str(error).split())) from error

@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,8 @@ class BadSpec(click.ClickException):
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"pyflat: {self.message}", file=file, err=file is None)
+        said = re.sub(r"\bkinds=([\"'])(.*?)\1", r"--kinds '\2'", self.message)
+        click.echo(f"pyflat: {said}", file=file, err=file is None)
 
 
 def find_function(spec: str) -> Any:

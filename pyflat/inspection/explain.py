@@ -305,7 +305,7 @@ def _text(found: Explanation) -> Iterator[str]:
     yield "operations                count      cost"
     for family in found.operations:
         yield f"  {family.name:20} {family.count:8,}  {family.cost:8,}"
-    yield f"  of it to detect faults          {found.detection:8,}"
+    yield f"  error checks                    {found.detection:8,}"
     yield found.counts
     if found.branches:
         yield from ("", "branches, and what their arms cost" +

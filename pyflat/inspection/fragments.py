@@ -53,7 +53,7 @@ def of_explanation(found: Explanation) -> str:
                 for arms in found.branches]
     loops = [(_line(place), CodeCell(_text(place)), what) for place, what in found.loops]
     functions = [(called.name, called.count, called.whose, called.why) for called in found.functions]
-    costs = f"cost {found.cost:,}, of it {found.detection:,} to detect faults; {found.counts}"
+    costs = f"Estimated cost: {found.cost:,} (error checks: {found.detection:,}); {found.counts}"
     return _fragment(
         f"{found.name}({found.kinds}) on {found.target}", [costs, *found.slower],
         _table("operations", ("", "count", "cost", ""), operations),

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyflat.errors import FlattenError
+from pyflat.errors import FlattenError, Span
 from pyflat.inspection.explain import Explanation, KernelExplanation, function_of, python_calls
 from pyflat.ir.loops import all_ops
 from pyflat.ir.nodes import TRIP_LIMIT, Block, Exit, If, Item, Loop, Op, Region, Value, walk
@@ -148,7 +148,7 @@ def report(
     parts = [_function(done.spec.captured.qualname, fn, remarks)]
     parts += _helpers(parts[0], remarks)
     title = f"{explained.kinds} on {explained.target}"
-    facts = (f"cost {explained.cost:,}, of it {explained.detection:,} to detect faults",
+    facts = (f"Estimated cost: {explained.cost:,} (error checks: {explained.detection:,})", *_elsewhere(parts),
              explained.counts, *explained.slower)
     return Report(name, title, facts, tuple(parts), text, str(explained) if profiled is None else
                   f"{explained}\n\n{profiled}")
@@ -175,7 +175,8 @@ def _linked(count: int, origins: Sequence[frozenset[Place]]) -> dict[Place, tupl
 def _of_branches(remarks: _Remarks, explained: Explanation, profiled: Profile | None) -> None:
     for arms in explained.branches:
         copies = f", {arms.copies} copies" if arms.copies > 1 else ""
-        remarks.add(arms.place, "branch", f"its arms cost: then {arms.then:,}, else {arms.orelse:,}{copies}")
+        if arms.then or arms.orelse:
+            remarks.add(arms.place, "branch", f"its arms cost: then {arms.then:,}, else {arms.orelse:,}{copies}")
     for place, what in explained.loops:
         remarks.add(place, "loop", what)
     for row in profiled.branches if profiled is not None else ():
@@ -229,11 +230,24 @@ def _costs(done: FlatForm, options: Options, width: int) -> dict[Place, float]:
     found: dict[Place, float] = defaultdict(float)
     total = 0.0
     for op in all_ops(done.flat.body):
-        span = op.span
         total += price(op)
+        span = _span(op)
         if span is not None:
             found[span.file, span.line] += price(op)
     return {place: cost / total for place, cost in found.items() if total}
+
+
+def _span(value: Value) -> Span | None:
+    """Where an operation is from; a select that the compiler made, from where its condition is, or a value."""
+    if not isinstance(value, Op) or value.span is not None or value.opcode != "select":
+        return value.span if isinstance(value, Op) else None
+    return next(filter(None, map(_span, value.args)), None)
+
+
+def _elsewhere(parts: Sequence[ReportPart]) -> tuple[str, ...]:
+    """What the shares of the lines leave of the cost."""
+    rest = 1.0 - sum(line.share for part in parts for line in part.lines)
+    return (f"{rest:.0%} of the cost belongs to no line that is shown",) if rest >= 0.005 else ()
 
 
 # --- kernels over arrays, refusals
@@ -254,9 +268,9 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
     parts = _with_gone(part, lines, captured.first_line), *_helpers(part, remarks)
     facts = [f"{array.name}: {array.where}, {_array(array)}, {array.layout}" for array in explained.arrays]
     if shares:
-        facts.append(f"shares of the cost are as if each loop made {TRIPS:.0f} trips")
+        facts += [f"shares of the cost are as if each loop made {TRIPS:.0f} trips", *_elsewhere(parts)]
     if own_text is None:
-        facts.append("beside the source: its operations one by one, as they are before LLVM compiles them")
+        facts.append('beside the source: its operations, before LLVM compiles them; target="numpy" shows it as Python')
     return Report(name, f"a kernel over arrays on {explained.target}", tuple(facts), parts, tuple(text), str(explained))
 
 

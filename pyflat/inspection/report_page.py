@@ -79,10 +79,10 @@ def fragment(found: Report) -> str:
     source = "".join(_part(identity, part) for part in found.parts)
     back = _back(found)
     text = "".join(_text_row(identity, number, line, back.get(number, [])) for number, line in enumerate(found.text))
-    twin = f'<div class="twin"><h3>What became of it</h3><div class="side">{text}</div></div>' if text else ""
+    twin = f'<div class="twin"><h3>Generated twin</h3><div class="side">{text}</div></div>' if text else ""
     counted = any(line.share for part in found.parts for line in part.lines)
     legend = "" if found.refused else (
-        f"<p><small>{'Coloured by its share of the cost. ' if counted else ''}Of grey lines no operation is left. "
+        f"<p><small>{'Lines are coloured by their share of the cost. ' if counted else ''}Grey lines generate no code. "
         "Point at a line to see what belongs to it.</small></p>")
     what = "The whole message" if found.refused else "All that explain() says"
     more = f'<details><summary>{what}</summary><pre class="more">{escape(found.more)}</pre></details>'

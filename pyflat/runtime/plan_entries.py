@@ -8,6 +8,7 @@ import keyword
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
@@ -306,9 +307,9 @@ class Recipe:
         head = ", ".join([*self.parameters.names, f"{OURS}out" if self.parameters.takes_out else "out"])
         return self._made([f"def plan({head}):"], "return ...", {})
 
-    def method(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, otherwise: Callable[..., Any], frames: AbstractContextManager[None]) -> Callable[..., Any]:
         """The method `__call__` of a twin; it gives up with `otherwise(self, (a value for each parameter), more
-        arguments, out)`. A parameter that is not passed is `NOT_GIVEN`, of no lane's type."""
+        arguments, out)` in `frames`. A parameter that is not passed is `NOT_GIVEN`, of no lane's type."""
         known = self.parameters
         positional = [f"{name}=None" for name in known.names[: known.positional]]
         positional.insert(known.by_position_only, "/")
@@ -316,9 +317,10 @@ class Recipe:
         named = [f"{name}=None" for name in [*known.names[known.positional:], *outputs]]
         head = ", ".join([f"{OURS}self", *positional, f"*{OURS}more", *named])
         values = "".join(f"{name}, " for name in known.names)
-        last = f"return {OURS}general({', '.join([f'{OURS}self', f'({values})', f'{OURS}more', *outputs])})"
+        given = ", ".join([f"{OURS}self", f"({values})", f"{OURS}more", *outputs])
+        last = f"with {OURS}frames: return {OURS}general({given})"
         made = self._made([f"def __call__({head}):", f"    if {OURS}more:", f"        {last}"], last,
-                          {f"{OURS}general": CellType(otherwise)})
+                          {f"{OURS}general": CellType(otherwise), f"{OURS}frames": CellType(frames)})
         made.__qualname__ = known.name
         made.__defaults__ = (NOT_GIVEN,) * known.positional
         made.__kwdefaults__ = dict.fromkeys(known.names[known.positional:], NOT_GIVEN) | {"out": None}

@@ -23,9 +23,12 @@ them a hundred times cheaper than looking at dictionaries.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.callables import NOT_GIVEN, Parameters
 from pyflat.functions import ways
 
@@ -42,6 +45,31 @@ of a microsecond; making one again takes a hundred times as long."""
 
 PROMOTED = 16
 """So many calls by another plan than the first make it the first."""
+
+
+class OwnFrames:
+    """What an exception of `function` leaves has none of pyflat's frames in its traceback: that begins with the
+    function's own. A refusal and a LaneError say in
+    their messages where it is. PYFLAT_TRACEBACK=1 keeps all."""
+
+    __slots__ = ("_code",)
+
+    def __init__(self, function: FunctionType) -> None:
+        self._code = function.__code__
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, step: TracebackType | None) -> None:
+        if error is None or os.environ.get("PYFLAT_TRACEBACK"):
+            return
+        from pyflat.runtime.faults import LaneError, TripLimitError
+
+        known = self._code.co_filename, self._code.co_firstlineno
+        while step and known != (step.tb_frame.f_code.co_filename, step.tb_frame.f_code.co_firstlineno):
+            step = step.tb_next
+        if step or isinstance(error, FlattenError | LaneError | TripLimitError):
+            error.__traceback__ = step  # raised again as it is: the frame that has entered does not come back
 
 
 def _no_call(*args: Any, **kwargs: Any) -> Any:
@@ -163,7 +191,7 @@ class Plans:
             self._call = own.__call__
             self._own = type(own.__name__, (own,), {"__module__": own.__module__, "__doc__": own.__doc__})
             twin.__class__ = self._own
-        call = recipe.method(self._general)
+        call = recipe.method(self._general, OwnFrames(recipe.function))
         call.__wrapped__ = self._call  # type: ignore[attr-defined]  # inspect.signature shows no parameters of the plan
         type.__setattr__(self._own, "__call__", call)
         self._first = entry

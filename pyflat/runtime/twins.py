@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar, Unpack, cast, overload
 
-from pyflat.errors import FlattenError
 from pyflat.frontend.callables import Parameters, explain_method_call, unwrap
 from pyflat.functions.locks import making
-from pyflat.runtime.plans import Plans
+from pyflat.runtime.plans import OwnFrames, Plans
 from pyflat.runtime.settings import OptionArguments, Options, Settings, resolve, where_options_go
 from pyflat.targets import target as targets
 
@@ -104,23 +102,20 @@ class Twin(Generic[P, R_co]):
     @overload
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        self._check_receiver(args)
-        options = resolve(self.settings)
-        if options.signature is not None:
-            writes = "out" in self._parameters.names
-            return self._gufunc_for(options)(args, kwargs, None if writes else kwargs.pop("out", None))
-        out = None if self._parameters.takes_out else kwargs.pop("out", None)
-        try:
-            return self._caller(args, kwargs, options, self, out)
-        except FlattenError as refusal:
-            if os.environ.get("PYFLAT_TRACEBACK"):
+        with OwnFrames(self._callee.function):
+            self._check_receiver(args)
+            options = resolve(self.settings)
+            if options.signature is not None:
+                writes = "out" in self._parameters.names
+                return self._gufunc_for(options)(args, kwargs, None if writes else kwargs.pop("out", None))
+            out = None if self._parameters.takes_out else kwargs.pop("out", None)
+            try:
+                return self._caller(args, kwargs, options, self, out)
+            except TypeError as error:
+                for name, value in kwargs.items():
+                    if str(error) == f"{self.__name__}() got an unexpected keyword argument {name!r}":
+                        raise TypeError(f"{error}{where_options_go(name, value)}") from None
                 raise
-            raise refusal.with_traceback(None)  # noqa: B904 - its place is in the message, and not in pyflat
-        except TypeError as error:
-            for name, value in kwargs.items():
-                if str(error) == f"{self.__name__}() got an unexpected keyword argument {name!r}":
-                    raise TypeError(f"{error}{where_options_go(name, value)}") from None
-            raise
 
     def _check_receiver(self, args: Sequence[Any]) -> None:
         """`obj.method.flat(5)` would bind 5 to self."""

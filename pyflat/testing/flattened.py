@@ -27,7 +27,7 @@ def flattened_functions(module: ModuleType) -> Iterator[tuple[str, FunctionType]
             yield name, value
 
 
-def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) -> None:
+def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) -> int:
     """`pyflat.testing.verify` with what the decorator and the signature say; `options` go before.
 
     Raises NotVerifiableError for methods and for static arguments without a default.
@@ -40,7 +40,7 @@ def verify_flattened(name: str, fn: FunctionType, options: Mapping[str, Any]) ->
                                  f"or verify(fn, static={{'self': object}})")
     if isinstance(given.get("static"), tuple):
         given["static"] = _static_values(name, fn, given["static"])
-    verify(fn, **given)
+    return verify(fn, **given)
 
 
 def _decorated(fn: Callable[..., Any]) -> dict[str, Any]:

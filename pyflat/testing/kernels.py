@@ -23,26 +23,28 @@ RANKS = (1, 2)
 
 
 def verify_kernel(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], kinds: Mapping[str, str],
-                  fixed: Mapping[str, Any], examples: int) -> None:
-    """Compare each twin with `fn` on `examples` calls. `kinds`: "f8[:,:]" is an array, "f8", "i8" and "b" are numbers.
+                  fixed: Mapping[str, Any], examples: int) -> int:
+    """Compare each twin with `fn` on `examples` calls, and count what is compared. `kinds`: "f8[:,:]" is an array,
+    "f8", "i8" and "b" are numbers.
 
     Raises DifferenceError, FlattenError, and NotVerifiableError where the original raises in every call.
     """
-    drawn, returned = np.random.default_rng(0), 0
+    drawn, returned, compared = np.random.default_rng(0), 0, 0
     for number in range(examples):
         n = LENGTHS[number % len(LENGTHS)]
         given = {**{name: _drawn(drawn, kind, n) for name, kind in kinds.items()}, **fixed}
         for twin in twins:
-            call(twin.verify, fn, given)
+            compared += call(twin.verify, fn, given).lanes
         returned += _returns(fn, given)
     if not returned:
         shown = ", ".join(map("{}: {}".format, kinds, kinds.values()))
         raise NotVerifiableError(f"{fn.__name__} raises an exception for all arrays that were drawn as {shown}: "
                                  f"pyflat.twin(f).verify(*arrays) compares it on arrays that fit together")
+    return compared
 
 
 def verify_unsaid(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], kinds: Mapping[str, str],
-                  fixed: Mapping[str, Any], examples: int) -> None:
+                  fixed: Mapping[str, Any], examples: int) -> int:
     """`verify_kernel` where nothing says which parameters are arrays: those that the body uses as such are of float64
     and have one axis, or two. Raises NotVerifiableError where neither is compared."""
     reasons: list[str] = []
@@ -50,12 +52,10 @@ def verify_unsaid(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], kinds
     for rank in RANKS:
         found = {**kinds, **{name: f"f8[{','.join(':' * rank)}]" for name in twins[0].array_parameters()}}
         try:
-            verify_kernel(fn, twins, found, fixed, examples)
+            return verify_kernel(fn, twins, found, fixed, examples)
         except (FlattenError, NotVerifiableError) as reason:
             reasons.append(str(reason).partition("\n")[0])
             tried.append(",".join(found.values()))
-        else:
-            return
     raise NotVerifiableError(f"{reasons[0]}; kinds=\"{tried[0]}\" says what its parameters are")
 
 

@@ -193,8 +193,9 @@ def verify(
     static: Mapping[str, Any] | None = None,
     ulps: int = 0,
     **options: Any,
-) -> None:
-    """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target.
+) -> int:
+    """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target. Returns how many
+    lanes it has compared, or elements and numbers of a kernel over arrays, on all targets together.
 
     kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name, in order, or as
               one text "f8,i8". Default: from the annotations, then from the default values, then float; for what the
@@ -227,16 +228,17 @@ def verify(
                              "twin.verify(*arrays) compares with the interpreter")
     kernels = [twin for twin in twins.values() if isinstance(twin, Twin)]
     if kernels and (_has_arrays(kinds) or kernels[0].array_parameters()):
-        _verify_kernels(fn, kernels, names, kinds, fixed, examples)
-        return
+        return _verify_kernels(fn, kernels, names, kinds, fixed, examples)
     chosen = _settle_kinds(fn, names, kinds)
     require("hypothesis", "pyflat.testing.verify")
     for twin in twins.values():  # what is refused is refused before the original, and what it does, has run
         if isinstance(twin, Twin):
             _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))
+    compared: list[int] = []
     for one, twin in twins.items():
         flat = functools.partial(_call_named, twin, parameters, names, fixed)
-        check = functools.partial(_check_batch, original, flat, kinds=chosen, names=names, target=one, ulps=ulps)
+        check = functools.partial(_check_batch, original, flat, compared, kinds=chosen, names=names, target=one,
+                                  ulps=ulps)
         try:
             _sweep(check, fn, chosen)
             _search(check, _batches(fn, chosen), examples)
@@ -248,6 +250,7 @@ def verify(
         else:
             continue
         raise _with_trace(found, closer, chosen) from None
+    return sum(compared)
 
 
 def _has_arrays(kinds: Kinds) -> bool:
@@ -256,15 +259,14 @@ def _has_arrays(kinds: Kinds) -> bool:
 
 
 def _verify_kernels(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], names: Sequence[str], kinds: Kinds,
-                    fixed: Mapping[str, Any], examples: int) -> None:
+                    fixed: Mapping[str, Any], examples: int) -> int:
     from pyflat.testing.kernels import verify_kernel, verify_unsaid
 
     arrays = twins[0].array_parameters()
     if kinds is None:
         numbers = [name for name in names if name not in arrays]
         settled = dict(zip(numbers, _settle_kinds(fn, numbers, None), strict=True))
-        verify_unsaid(fn, twins, {name: settled.get(name, "") for name in names}, fixed, examples)
-        return
+        return verify_unsaid(fn, twins, {name: settled.get(name, "") for name in names}, fixed, examples)
     given = _by_name(names, kinds)
     for name in names:
         if name not in given or name in arrays and "[" not in str(given[name]):
@@ -272,7 +274,7 @@ def _verify_kernels(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], nam
                             + ("an array of a kernel, as 'f8[:]'" if name in arrays else "as 'f8'"))
     chosen = {name: str(_KINDS.get(kind, kind)) for name, kind in given.items()}
     parsed_kinds(list(chosen.values()), list(chosen))
-    verify_kernel(fn, twins, chosen, fixed, examples)
+    return verify_kernel(fn, twins, chosen, fixed, examples)
 
 
 def _by_name(names: Sequence[str], kinds: Any) -> dict[str, Any]:
@@ -414,6 +416,7 @@ def _batches(fn: Callable[..., Any], kinds: Sequence[str]) -> SearchStrategy[lis
 def _check_batch(
     original: Callable[..., Any],
     flat: Callable[..., Any],
+    compared: list[int],
     rows: list[Row],
     *,
     kinds: Sequence[str],
@@ -421,7 +424,9 @@ def _check_batch(
     target: str,
     ulps: int,
 ) -> None:
-    """The whole batch, then what is left of it when the raising lanes are taken out."""
+    """The whole batch, then what is left of it when the raising lanes are taken out; how many it has is appended to
+    `compared`."""
+    compared.append(len(rows))
     expected = [_run(original, row) for row in rows]
     failing = [i for i, outcome in enumerate(expected) if isinstance(outcome, _Raised) or not _fits(outcome.value)]
     got = _run(flat, _columns(rows, kinds))

@@ -87,6 +87,14 @@ def test_who_cannot_do_it_says_why(spec):
     assert done.exit_code == 2 and "give its arguments as DATA" in done.output
 
 
+def test_labels_of_a_picture_are_within_its_frame():
+    pytest.importorskip("matplotlib")
+    figure = bench_module._figure([BenchRow(BASE, 1.0, True), BenchRow("twin, numba", 1.0 / 123_456.0, True)], "f")
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert all(text.get_window_extent().x1 < axes.get_window_extent().x1 for text in axes.texts)
+
+
 def halved(x):
     return x / 2.0
 

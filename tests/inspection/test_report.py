@@ -17,6 +17,7 @@ import pyflat
 from docs.support_cases import CASES
 from pyflat.cli.main import commands
 from pyflat.functions.vmath import exact
+from pyflat.inspection.report import ReportLine, ReportPart, _elsewhere
 
 RATE = 0.19
 
@@ -112,8 +113,13 @@ def test_lines_say_what_became_of_them():
     assert ("select", "3 selects by this condition") in remarks(found, "if cost > 100.0")
     assert {"call", "fault"} <= {sort for sort, _ in remarks(found, "cost = base +")}
     assert ("call", "log: the C library's") in remarks(found, "return math.log")
-    total = sum(line.share for part in found.parts for line in part.lines)
-    assert 0.8 < total <= 1.0 + 1e-9
+    assert _elsewhere(found.parts) == ()
+    assert remarks(found, "if x < low") == {("select", "1 select by this condition")}  # its arms cost nothing
+
+
+def test_a_cost_that_no_line_has_is_said():
+    parts = (ReportPart("f", "f.py", (ReportLine(1, "def f(x):"), ReportLine(2, "    return x", 0.8))),)
+    assert _elsewhere(parts) == ("20% of the cost belongs to no line that is shown",)
 
 
 @pytest.mark.parametrize(("target", "math", "how"), [
@@ -269,12 +275,12 @@ def test_text_of_the_source_is_no_markup():
 
 def test_a_notebook_shows_the_report():
     text = pyflat.twin(price)._repr_html_()
-    assert text.startswith("<div") and "<html" not in text and "What became of it" in text
+    assert text.startswith("<div") and "<html" not in text and "Generated twin" in text
     assert pyflat.twin(price).report()._repr_html_() != text  # names of their own
     assert pyflat.twin(smooth)._repr_html_() is None  # of which kinds its arrays are is not known yet
 
 
-def test_the_command_writes_a_page(tmp_path):
+def test_the_command_writes_a_page(tmp_path, monkeypatch):
     file = Path(__file__)
     done = CliRunner().invoke(commands, ["report", f"{file}:price", "-o", str(tmp_path / "p.html"), "5.0", "40.0"])
     assert done.exit_code == 0 and "price_flat" in done.output
@@ -283,6 +289,9 @@ def test_the_command_writes_a_page(tmp_path):
     assert done.exit_code == 1 and "refused" in (tmp_path / "r.html").read_text()
     done = CliRunner().invoke(commands, ["report", f"{file}:price", "-o", str(tmp_path / "missing" / "r.html")])
     assert done.exit_code == 2 and "missing" in done.output
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(commands, ["report", f"{file}:price"])
+    assert done.output.startswith("price-report.html: ") and (tmp_path / "price-report.html").exists()
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")

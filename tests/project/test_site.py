@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +138,35 @@ def test_the_first_use_of_a_word_leads_to_its_definition() -> None:
     assert "".join(node.astext() for node in found) == "Lanes of a live mask, one lane, in the mask of trips; flattens."
     assert "| trip | " + words.definitions()["trip"] + " |" in (ROOT / "docs" / f"{words.PAGE}.md").read_text(encoding="utf-8")
     assert len(words.definitions()) > 25
+
+
+def test_every_how_to_page_is_in_the_sidebar_once() -> None:
+    listed = re.findall(r"(?m)^how-to/.*$", (ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(f"how-to/{page.stem}" for page in (ROOT / "docs" / "how-to").glob("*.md"))
+
+
+def found_first(site: Path, word: str) -> str:
+    """The page that a search in the built site shows first."""
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=20000", "--dump-dom"]
+    address = f"{(site / 'search.html').as_uri()}?q={word}"
+    dom = subprocess.run([*browser, address], capture_output=True, text=True, check=True).stdout
+    found = re.search(r'<li class="kind-[a-z]+"><a href="([^"#]+)\.html', dom)
+    assert found is not None, dom
+    return found[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs a browser")
+def test_a_search_shows_first_what_users_look_for(tmp_path: Path) -> None:
+    pytest.importorskip("furo")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-d", tmp_path / "trees", ROOT / "docs", tmp_path / "site"]
+    subprocess.run(command, check=True, cwd=ROOT)
+    pages = {word: found_first(tmp_path / "site", word) for word in ("slow", "install", "pandas", "numba")}
+    assert pages == {"slow": "explanation/performance", "install": "tutorial", "pandas": "how-to/arrays",
+                     "numba": "how-to/coming-from"}
+    assert not found_first(tmp_path / "site", "passes").startswith("contributors/")
+    names = (tmp_path / "site" / "reference" / "names.html").read_text(encoding="utf-8")
+    assert "Faults.group" in names and "__init__" not in names
 
 
 def test_the_citation_names_this_version() -> None:

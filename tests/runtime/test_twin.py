@@ -264,6 +264,40 @@ def test_a_refusal_has_no_lines_of_pyflat_above_it(monkeypatch):
             twin(XS)
         return traceback.extract_tb(caught.value.__traceback__)
 
-    assert [frame.name for frame in frames()] == ["frames", "__call__"]
+    assert [frame.name for frame in frames()] == ["frames"]
     monkeypatch.setenv("PYFLAT_TRACEBACK", "1")
     assert len(frames()) > 5
+
+
+def third(x: float, limit: float) -> float:
+    if x > limit:
+        raise ValueError(x)
+    return x / 3.0
+
+
+def fill(values, count):
+    for i in range(count):
+        values[i] = 1 // count + len(values)
+    return values[count]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize(("fn", "good", "bad"), [
+    (third, (XS, 1e9), (XS, -1e9)), (fill, (np.zeros(3), 2), (np.zeros(3), 3)),
+    (lambda x, limit: 2**62 * int(x > limit) * 4, (XS, 1e9), (XS, -1e9))], ids=["lanes", "kernel", "lane error"])
+def test_an_exception_has_no_lines_of_pyflat_above_the_original(fn, good, bad, target, monkeypatch):
+    """At the first call, and where a plan gives up."""
+    twin = pyflat.twin(fn, target=target)
+
+    def files():
+        with pytest.raises((ValueError, IndexError)) as caught:
+            twin(*bad)
+        return [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
+
+    first = files()
+    for _ in range(3):
+        twin(*good)
+    assert type(twin).__call__ is not pyflat.Twin.__call__, "no plan was made"
+    assert {*first, *files()} == {__file__}
+    monkeypatch.setenv("PYFLAT_TRACEBACK", "1")
+    assert len(files()) > 5
