@@ -48,9 +48,8 @@ PROMOTED = 16
 
 
 class OwnFrames:
-    """What an exception of `function` leaves has none of pyflat's frames in its traceback: that begins with the
-    function's own. A refusal and a LaneError say in
-    their messages where it is. PYFLAT_TRACEBACK=1 keeps all."""
+    """The traceback of an exception that `function` raises inside begins with the function's own frame. Refusals and
+    LaneErrors, whose messages say where they are from, have no frame. PYFLAT_TRACEBACK=1 keeps all."""
 
     __slots__ = ("_code",)
 
