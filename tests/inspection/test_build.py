@@ -71,6 +71,9 @@ def spin(n: int) -> int:
 def scaled(x: float, factor: float, power: int):
     return factor * x ** power
 
+def capped(x: float, cap: float, day: object):
+    return min(x, cap) + day.year
+
 def large(n: int):
     return n + 1 if n > 2**53 else n / 2
 
@@ -98,6 +101,7 @@ license = "MIT"
 build = "mylib/_fast"
 functions = [
     "mylib.heat:index", "mylib.heat:s[pt]*", "mylib.heat:root", "mylib.heat:large",
+    { function = "mylib.heat:capped", static = { cap = inf, day = 2024-02-29 } },
     { function = "mylib.heat:celsius", setup = "set_units('K')" },
     { function = "mylib.heat:celsius", setup = "set_units('F')" },
     "mylib.heat:money", { function = "mylib.heat:scaled", static = { power = 3 }, errors = "nan" },
@@ -128,7 +132,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "pyproject.toml").write_text(TABLE)
     made = build(folder, CC="gcc -Wall -Werror")
     assert made.returncode == 0, made.stderr
-    assert "12 functions" in made.stdout
+    assert "13 functions" in made.stdout
     return folder
 
 
@@ -156,6 +160,7 @@ def test_lanes_have_the_bits_of_the_functions(library: Path, level: str) -> None
             assert same(_fast.index(x, 40.0, 20.0).ravel(), [heat.index(each, 40.0) for each in x.ravel().tolist()])
         assert same(_fast.index(t, rh, 20.0), list(map(heat.index, t.tolist(), rh.tolist())))
         assert same(_fast.steps(np.arange(1, 3000)), list(map(heat.steps, range(1, 3000))))
+        assert same(_fast.capped(t), (t + 2024).tolist())
         assert same(_fast.step(np.arange(7)), list(map(heat.step, range(7))))
         assert same(_fast.stair(np.arange(7)), list(map(heat.stair, range(7))))
         assert same(_fast.money(t), list(map(heat.money, t.tolist())))

@@ -302,6 +302,7 @@ class Extension:
         given = [self.module, rows, known, tables, self.objects.python, points]
         return "\n".join([
             "from __future__ import annotations", ast.unparse(_without_docstrings(whole)), "Array = np.ndarray",
+            "from math import inf, nan" + "\nimport datetime" * ("datetime." in repr(given)),  # values of a TOML table
             f"given = {given!r}\ndef begin(available, place):\n    found = start(available, place, *given)", begins,
             "    return found", ""])
 

@@ -301,7 +301,7 @@ def _parts(function: FunctionType, guards: Guards, frozen: bool) -> Iterator[str
     read = [(fn.__module__, fn.__qualname__, fn) for fn in functions]
     read += _readings(guards)
     for place, name, value in read:
-        if place and place.partition(".")[0] not in (*sys.stdlib_module_names, "numpy", "pyflat"):
+        if place and place.partition(".")[0] not in (*sys.stdlib_module_names, "datetime_in_python", "numpy", "pyflat"):
             yield f"{place}:{name}" if _find(f"{place}:{name}") is value else f"{place}:"
 
 
