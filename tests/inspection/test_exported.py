@@ -15,7 +15,7 @@ SAMPLES = [(generate, 0, 30), (generate_loops, 0, 10)]
 
 
 @pytest.mark.parametrize(("make", "first", "last"), [
-    *SAMPLES, *(pytest.param(make, last, last + 200, marks=pytest.mark.slow) for make, _, last in SAMPLES)])
+    *SAMPLES, *(pytest.param(make, last, last + 80, marks=pytest.mark.slow) for make, _, last in SAMPLES)])
 def test_exported_programs_have_the_bits_of_their_originals(
     tmp_path: Path, make: Callable[[int], Program], first: int, last: int
 ) -> None:
