@@ -124,6 +124,7 @@ def _check(
     quiet: Literal["ignore", "raise"] = "ignore" if "np." in program.source else "raise"
     with warnings.catch_warnings(), np.errstate(all=quiet):
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Bitwise inversion", DeprecationWarning)  # ~True, since 3.12
         for _ in range(3):  # CPython's own sign of a nan changes when its interpreter specialises an operation
             expected = [observe(fn, row) for row in rows]
         outcome.lanes = len(rows)

@@ -102,6 +102,7 @@ def _check(fn: Callable[..., Any], program: Program, rows: list[Lane], outcome: 
     stored = held(rows, given)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "Bitwise inversion", DeprecationWarning)  # ~True, since 3.12
         originals = [observe(fn, row) for row in rows]
         others = [observe(fn, row) for row in stored]
     outcome.lanes = len(rows)
@@ -187,6 +188,7 @@ def _check_twin(fn: Callable[..., Any], program: Program, rows: list[Lane], expe
         quiet = "ignore" if "np." in program.source else "raise"  # NumPy's own warnings, where an original runs
         with warnings.catch_warnings(), np.errstate(all=quiet):
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", "Bitwise inversion", DeprecationWarning)  # ~True, since 3.12
             values, faults = twin(*given)
         for i, (row, want) in enumerate(zip(rows[::order], expected[::order], strict=True)):
             fault = faults[i]
