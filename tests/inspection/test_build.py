@@ -77,13 +77,13 @@ def capped(x: float, cap: float, day: object):
 def large(n: int):
     return n + 1 if n > 2**53 else n / 2
 
-LOW, HIGH = (1.0, 2.5, -3.0), (7.0, 0.5, 11.0)
+LOW, HIGH = tuple(k * 37 % 5000 / 8 for k in range(5000)), tuple(k * 29 % 5000 / 8 for k in range(5000))
 
 def step(k: int):
-    return LOW[k % 3]
+    return LOW[k % 5000]
 
 def stair(k: int):
-    return HIGH[k % 3]
+    return HIGH[k % 5000]
 
 def root(x: float) -> float:
     return x ** 0.5
@@ -161,8 +161,8 @@ def test_lanes_have_the_bits_of_the_functions(library: Path, level: str) -> None
         assert same(_fast.index(t, rh, 20.0), list(map(heat.index, t.tolist(), rh.tolist())))
         assert same(_fast.steps(np.arange(1, 3000)), list(map(heat.steps, range(1, 3000))))
         assert same(_fast.capped(t), (t + 2024).tolist())
-        assert same(_fast.step(np.arange(7)), list(map(heat.step, range(7))))
-        assert same(_fast.stair(np.arange(7)), list(map(heat.stair, range(7))))
+        assert same(_fast.step(np.arange(99)), list(map(heat.step, range(99))))
+        assert same(_fast.stair(np.arange(99)), list(map(heat.stair, range(99))))
         assert same(_fast.money(t), list(map(heat.money, t.tolist())))
         for found, expected in zip(_fast.split(t), zip(*map(heat.split, t.tolist()))):
             assert same(found, expected)
