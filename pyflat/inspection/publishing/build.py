@@ -121,6 +121,7 @@ class Extension:
         self.module = module
         self.objects: Objects = Objects()
         self.loops: list[BuiltLoop] = []
+        self.repeated: list[tuple[Shipped, tuple[str, ...]]] = []
         self.kernels: list[BuiltLoop] = []
 
     def add(self, wanted: Shipped, fn: Callable[..., Any]) -> None:
@@ -152,6 +153,9 @@ class Extension:
             same = (each.wanted.function, each.wanted.static) == (wanted.function, wanted.static)
             differs = each.description["reads"] != reads or (each.inputs, each.outputs) != (given, taken)
             sizes = (len(each.inputs), len(each.outputs)) == (len(given), len(taken))
+            if each.name == name and same and sizes and not differs and each.wanted.errors == wanted.errors:
+                self.repeated.append((wanted, each.parts))  # it reads nothing that `setup` changes
+                return
             if each.name == name and not (same and differs and sizes):
                 raise NotExported(f"the module has another function {name}, for {each.wanted}")
         if wanted.errors == "nan" and set(taken) != {"d"}:
@@ -168,25 +172,26 @@ class Extension:
     def write(self, output: Path, licence: str) -> None:
         """Link it. The file is there as a whole, or as it was. Raises NotExported where there is no C compiler."""
         self.objects.add_feeds()
-        about = header(MADE, [(each.wanted, each.parts) for each in (*self.loops, *self.kernels)], licence, "")
+        made = [(each.wanted, each.parts) for each in (*self.loops, *self.kernels)]
+        about = header(MADE, [*made, *self.repeated], licence, "")
         with tempfile.TemporaryDirectory(prefix="pyflat-") as folder:
             place = Path(folder)
             for name, content in self.objects.files.items():
                 (place / f"{name}.o").write_bytes(content)
             (place / "extension.c").write_text(self._source("\n".join(about)), encoding="utf-8")
             (place / "symbols").write_text(f"{{ global: PyInit_{self._last}; local: *; }};\n", encoding="utf-8")
-            made = place / "made.so"
+            linked = place / "made.so"
             compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
             command = [*shlex.split(compiler), "-shared", "-fPIC", "-O2", "-s", f"-I{sysconfig.get_path('include')}",
                        f"-I{np.get_include()}", "-Wl,--version-script=symbols,-z,noexecstack", "extension.c",
-                       *sorted(f"{name}.o" for name in self.objects.files), "-lm", "-o", made.name]
+                       *sorted(f"{name}.o" for name in self.objects.files), "-lm", "-o", linked.name]
             try:
                 ran = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
             except OSError as error:
                 raise NotExported(f"there is no C compiler {compiler}; CC names another one") from error
             if ran.returncode:
                 raise NotExported(f"the C compiler {compiler} failed:\n{ran.stderr}")
-            replace_file(output, made.read_bytes())
+            replace_file(output, linked.read_bytes())
 
     @property
     def _last(self) -> str:
