@@ -150,13 +150,13 @@ class Extension:
                  for module, variable, value in changing_readings(function, done.spec.guards, wanted.frozen)]
         looked_at = {f"{module}:{variable}" for module, variable, _, _ in reads}
         for each in (*self.loops, *self.kernels):
-            same = (each.wanted.function, each.wanted.static) == (wanted.function, wanted.static)
+            own, asked = ((one.function, one.static, one.errors, one.math) for one in (each.wanted, wanted))
             differs = each.description["reads"] != reads or (each.inputs, each.outputs) != (given, taken)
             sizes = (len(each.inputs), len(each.outputs)) == (len(given), len(taken))
-            if each.name == name and same and sizes and not differs and each.wanted.errors == wanted.errors:
+            if each.name == name and own == asked and sizes and not differs:
                 self.repeated.append((wanted, each.parts))  # it reads nothing that `setup` changes
                 return
-            if each.name == name and not (same and differs and sizes):
+            if each.name == name and not (own == asked and differs and sizes):
                 raise NotExported(f"the module has another function {name}, for {each.wanted}")
         if wanted.errors == "nan" and set(taken) != {"d"}:
             raise NotExported('errors = "nan" is for results that are floats')

@@ -233,10 +233,15 @@ static int level(void)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("ssse3") || !__builtin_cpu_supports("popcnt"))
         return -1;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12  /* these names have all features of a level */
+    return __builtin_cpu_supports("x86-64-v4") ? 2 : __builtin_cpu_supports("x86-64-v3") ? 1 : 0;
+#else
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi")
+        || !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("lzcnt"))
         return 0;
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd")
            && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") ? 2 : 1;
+#endif
 }
 
 /* Runs TEXT, and what it says: see `start` in start.py. */
