@@ -11,7 +11,11 @@ import os
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__version__ = "0.1.0"
+try:
+    from pyflat._version import __version__ as _installed  # type: ignore[import-not-found,unused-ignore]
+except ImportError:  # a checkout from which nothing was installed
+    _installed = "0+unknown"
+__version__: str = _installed
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 """Where pyflat's own files are: no place that a message or warning should name."""
 

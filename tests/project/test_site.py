@@ -167,8 +167,3 @@ def test_a_search_shows_first_what_users_look_for(tmp_path: Path) -> None:
     assert not found_first(tmp_path / "site", "passes").startswith("contributors/")
     names = (tmp_path / "site" / "reference" / "names.html").read_text(encoding="utf-8")
     assert "Faults.group" in names and "__init__" not in names
-
-
-def test_the_citation_names_this_version() -> None:
-    assert f"\nversion: {pyflat.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f'\nversion = "{pyflat.__version__}"\n' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
