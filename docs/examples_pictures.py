@@ -17,6 +17,7 @@ import pyflat  # noqa: E402
 from benchmarks.bars import STYLE  # noqa: E402
 from benchmarks.fields import PAGES, page  # noqa: E402
 
+FOLDER = PAGES
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 760, 64, 36, 20, 52
 COLOURS = ("#3b78c4", "#d97b2b", "#3f9b52", "#c44e52", "#8268b0", "#8c8c8c", "#e0e4ea")
 
@@ -81,7 +82,7 @@ class Plot:
                 f'{self.height}" font-family="DejaVu Sans, Arial, sans-serif" font-size="14">')
         style = f'<style>{STYLE}</style><rect class="paper" width="100%" height="100%"/>'
         text = "\n".join([head, f"<title>{escape(self.title)}</title>", style, *self.parts, "</svg>", ""])
-        (PAGES / f"{name}.svg").write_text(text, encoding="utf-8")
+        (FOLDER / f"{name}.svg").write_text(text, encoding="utf-8")
 
 
 def finance() -> None:
@@ -180,6 +181,8 @@ def games() -> None:
     plot.write("games")
 
 
+DRAWN = (finance, taxes, comfort, calendars, colour, series, games)
+
 if __name__ == "__main__":
-    for draw in (finance, taxes, comfort, calendars, colour, series, games):
+    for draw in DRAWN:
         draw()

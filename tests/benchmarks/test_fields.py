@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,3 +32,15 @@ def test_other_values_are_counted() -> None:
 
 def test_every_page_is_measured() -> None:
     assert {case.page for case in fields.CASES} == {path.stem for path in fields.PAGES.glob("*.md")} - {"index"}
+
+
+@pytest.mark.slow
+def test_the_pictures_are_what_the_twins_compute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(fields.PAGES.parent)
+    pictures = importlib.import_module("examples_pictures")
+    monkeypatch.setattr(pictures, "FOLDER", tmp_path)
+    for draw in pictures.DRAWN:
+        draw()
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in fields.PAGES.glob("*.svg")}
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (fields.PAGES / path.name).read_text(), f"{path.name}: run make examples"

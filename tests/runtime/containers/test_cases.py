@@ -25,7 +25,8 @@ ROWS = list(CASES.rows())
 def test_what_the_table_says_happens(row):
     if not CASES.installed(row.library):
         pytest.skip(f"{row.library} is not installed")
-    assert CASES.outcome(row) == row.outcome
+    found = CASES.outcome(row).replace("only length-1 arrays", "only 0-dimensional arrays")  # as NumPy 2.0 says it
+    assert found == row.outcome
 
 
 def test_the_table_has_a_hundred_rows_and_no_call_twice():
