@@ -260,7 +260,7 @@ family of the processor: {'; '.join(f"{name} {goals['f8']} in float64 and {goals
                                    for name, goals in GEOMEAN.items())}. `numba` and `numpy` are the targets with
 the bits of CPython; `fast` is the numba target with `math="fast"`, `numpy fast` the NumPy target with NumPy's
 functions, as an np.where text has them. Ratios are of shortest turns, with
-{MIDDLE:,} lanes unless another number is named ([how it is measured](../explanation/performance.md#against-others))."""
+{MIDDLE:,} lanes unless another number is named ([how it is measured](measuring.md))."""
     parts = [
         "# Goals for speed",
         "<!-- written by `python -m benchmarks.goals --docs`; do not edit -->",

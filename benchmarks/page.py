@@ -15,7 +15,7 @@ RECORDED = ROOT / "benchmarks" / "recorded.jsonl"
 """The rows that the pictures show."""
 HEAD = """\
 Speed over arrays, relative to numba.vectorize of the unmodified function (1.0; more is faster), on one core. [How it
-is measured](../explanation/performance.md#against-others), and what the contenders are: `numpy` and `numba` are
+is measured](measuring.md), and what the contenders are: `numpy` and `numba` are
 pyflat's targets with the bits of CPython, `numpy fast` and `fast` those with `math="fast"`; np.where and numexpr are
 texts that one writes by hand. Of the seventeen kernels eleven are the core, by which the [goals](goals.md) are
 measured. Ratios are of shortest turns; below each table are those of medians, with half the distance of the
