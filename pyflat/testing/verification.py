@@ -7,15 +7,18 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import functools
 import inspect
 import math
 import struct
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from random import Random
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,6 +54,8 @@ Kinds = Mapping[str, object] | Sequence[object] | None
 LANES = 16
 """The most lanes in one batch that hypothesis draws."""
 SWEPT = 1500
+MOST_LINES = 20_000
+"""Of Python that the original may run for one lane: a loop that some value never ends is not waited for."""
 _DTYPES = {"f8": np.float64, "i8": np.int64, "b": np.bool_, "c16": np.complex128}
 
 
@@ -174,6 +179,30 @@ class _Raised:
 _Outcome = _Result | _Raised
 
 
+class EndlessError(BaseException):
+    """An original runs too many lines. It is no Exception, which the original might catch."""
+
+
+def limited(lines: int, fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`, or EndlessError where that runs more lines. Under a debugger or another tracer there is no limit."""
+    left = lines
+
+    def watch(frame: FrameType, event: str, arg: object) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise EndlessError
+        return watch
+
+    if sys.gettrace() is not None:
+        return fn(*args)
+    sys.settrace(watch)
+    try:
+        return fn(*args)
+    finally:
+        sys.settrace(None)
+
+
 def _run(fn: Callable[..., Any], args: Sequence[object]) -> _Outcome:
     """What a call does. Any exception of the function under test is an outcome; a refusal is none."""
     try:
@@ -211,7 +240,8 @@ def verify(
     subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
     type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
     shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
-    ValueError where the original of a kernel raises for all arrays that were drawn.
+    Values for which the original runs more than 20,000 lines, as a loop does that infinity never ends, are left out.
+    ValueError where the original does so for all values, or that of a kernel raises for all arrays that were drawn.
     What is refused raises FlattenError before the original has run once. ImportError without hypothesis, which kernels
     do not need.
     """
@@ -241,6 +271,9 @@ def verify(
                                   ulps=ulps)
         try:
             _sweep(check, fn, chosen)
+            if not sum(compared):
+                raise ValueError(f"verify: {fn.__name__} runs more than {MOST_LINES:,} lines for all values that were "
+                                 "tried: pyflat.twin(f).verify(*arrays) compares it on values of yours")
             _search(check, _batches(fn, chosen), examples)
         except DifferenceError as difference:
             if not isinstance(twin, Twin):
@@ -426,8 +459,14 @@ def _check_batch(
 ) -> None:
     """The whole batch, then what is left of it when the raising lanes are taken out; how many it has is appended to
     `compared`."""
-    compared.append(len(rows))
-    expected = [_run(original, row) for row in rows]
+    ended: list[tuple[Row, _Outcome]] = []
+    for row in rows:
+        with contextlib.suppress(EndlessError):
+            ended.append((row, _run(functools.partial(limited, MOST_LINES, original), row)))
+    compared.append(len(ended))
+    if not ended:
+        return
+    rows, expected = [row for row, _ in ended], [outcome for _, outcome in ended]
     failing = [i for i, outcome in enumerate(expected) if isinstance(outcome, _Raised) or not _fits(outcome.value)]
     got = _run(flat, _columns(rows, kinds))
     if failing:

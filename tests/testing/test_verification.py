@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import pyflat
 from pyflat.runtime import decorator
-from pyflat.testing import boundary_values, in_kind, lane_of, neighbours, same_bits, verify
+from pyflat.testing import boundary_values, in_kind, lane_of, neighbours, same_bits, verification, verify
 
 
 def shade(x: float, t: float = 0.5, n: int = 3) -> float:
@@ -206,3 +207,52 @@ def test_a_lane_that_holds_no_such_int_is_a_lane_error():
 
     verify(whole)
     verify(pair)
+
+
+def slow_descent(x: float) -> float:
+    while x > 0.0:
+        x -= 1.0
+    return x
+
+
+def never(x: float) -> float:
+    while True:
+        x = x + 1.0
+        if x != x and x == x:
+            return x
+
+
+def test_values_for_which_the_original_does_not_end_are_left_out(monkeypatch):
+    monkeypatch.setattr(verification, "MOST_LINES", 500)
+    assert 500 < verify(slow_descent, target="numpy", examples=5) < 1500
+    with pytest.raises(ValueError, match="for all values"):
+        verify(never, target="numpy")
+
+
+def test_a_kernel_that_does_not_end_for_some_arrays_is_compared_on_others():
+    def halved(a):
+        for i in range(len(a)):
+            while a[i] > 0.0 and a[i] != 1.0:
+                a[i] = a[i] - 1.0 if a[i] > 1.0 else 2.0 * a[i] if a[i] < 0.5 else a[i] + 0.0
+
+    assert verify(halved, kinds="f8[:]", examples=8, target="numpy") > 0
+
+
+def test_a_tracer_is_left_in_place():
+    seen = []
+
+    def tracer(frame, event, arg):
+        seen.append(frame.f_code.co_name)
+
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        verify(slow_descent_of_some, kinds="i8", examples=1, target="numpy")
+        assert sys.gettrace() is tracer
+    finally:
+        sys.settrace(before)
+    assert "slow_descent_of_some" in seen
+
+
+def slow_descent_of_some(n: int) -> int:
+    return n & 7
