@@ -8,6 +8,7 @@ from types import FunctionType, MethodType
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 from pyflat.frontend.callables import unwrap
+from pyflat.runtime.plans import OwnFrames
 from pyflat.runtime.registry import cached, twin_of
 from pyflat.runtime.settings import OptionArguments, Settings, resolve, settings
 from pyflat.runtime.twins import Twin
@@ -41,6 +42,7 @@ def flatten(
 def flatten(
     fn: None = None, /, *, source: str | None = None, **options: Unpack[OptionArguments]
 ) -> Callable[[Callable[P, R]], Flattened[P, R]]: ...
+@OwnFrames()
 def flatten(
     fn: Callable[..., Any] | None = None, /, *, source: str | None = None, **options: Unpack[OptionArguments]
 ) -> Any:
@@ -79,6 +81,7 @@ class PandasEngine:
 flatten.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
 
 
+@OwnFrames()
 def twin(
     fn: Callable[P, R], /, *, source: str | None = None, **options: Unpack[OptionArguments]
 ) -> Twin[P, R]:
@@ -117,6 +120,7 @@ def _give_source(fn: Any, source: str) -> None:
     give_source(unwrap(fn.original if isinstance(fn, Twin) else fn).function, source)
 
 
+@OwnFrames()
 def _decorate(chosen: Settings, fn: Callable[P, R], *, source: str | None = None) -> Flattened[P, R]:
     if not isinstance(fn, FunctionType):
         unwrap(fn)

@@ -23,6 +23,7 @@ them a hundred times cheaper than looking at dictionaries.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from types import FunctionType, TracebackType
@@ -47,14 +48,15 @@ PROMOTED = 16
 """So many calls by another plan than the first make it the first."""
 
 
-class OwnFrames:
-    """The traceback of an exception that `function` raises inside begins with the function's own frame. Refusals and
-    LaneErrors, whose messages say where they are from, have no frame. PYFLAT_TRACEBACK=1 keeps all."""
+class OwnFrames(contextlib.ContextDecorator):
+    """The traceback of an exception that `function` raises inside begins with the function's own frame. FlattenErrors
+    and LaneErrors, whose messages name the place, have no frame. PYFLAT_TRACEBACK=1 keeps all. Decorates entry points.
+    """
 
     __slots__ = ("_code",)
 
-    def __init__(self, function: FunctionType) -> None:
-        self._code = function.__code__
+    def __init__(self, function: FunctionType | None = None) -> None:
+        self._code = function.__code__ if function else None
 
     def __enter__(self) -> None:
         pass
@@ -64,7 +66,7 @@ class OwnFrames:
             return
         from pyflat.runtime.faults import LaneError, TripLimitError
 
-        known = self._code.co_filename, self._code.co_firstlineno
+        known = self._code and (self._code.co_filename, self._code.co_firstlineno)
         while step and known != (step.tb_frame.f_code.co_filename, step.tb_frame.f_code.co_firstlineno):
             step = step.tb_next
         if step or isinstance(error, FlattenError | LaneError | TripLimitError):

@@ -126,6 +126,7 @@ class Twin(Generic[P, R_co]):
         if mistake is not None:
             raise TypeError(mistake)
 
+    @OwnFrames()
     def by_name(self, table: Any, /, **columns: Any) -> Any:
         """A call with the columns of a table as arguments: a frame of pandas, Polars or Arrow, an xarray Dataset, a
         dict of arrays, a structured array.
@@ -141,6 +142,7 @@ class Twin(Generic[P, R_co]):
 
         return containers.by_name(self._caller, table, columns, self.options, self)
 
+    @OwnFrames()
     def compile(self, /, *args: Any, **kwargs: Any) -> Self:
         """Flatten and compile now what a call with such arguments takes, and give the twin: calls like it compile
         nothing. The function does not run, in no lane.
@@ -156,6 +158,7 @@ class Twin(Generic[P, R_co]):
         self._caller.compile(args, kwargs, self.options, self)
         return self
 
+    @OwnFrames()
     def faults(self, /, *args: Any, **kwargs: Any) -> Faults:
         """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
         `raise twin.faults(xs).group()` for all of them at once. See `pyflat.runtime.faults.Faults`."""
@@ -164,6 +167,7 @@ class Twin(Generic[P, R_co]):
         _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
         return cast("Faults", found)
 
+    @OwnFrames()
     def replay(
         self, /, *args: Any, lane: int | tuple[int, ...] | None = None, pdb: bool = False, **kwargs: Any
     ) -> LaneTrace:
@@ -181,6 +185,7 @@ class Twin(Generic[P, R_co]):
         self._require_lanes("replay", "twin.verify(*arrays) compares it with the original", args, kwargs)
         return trace_lane(self._caller, args, kwargs, self.options, lane, pdb=pdb)
 
+    @OwnFrames()
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
         """Run the original in every lane of this call and compare, bit for bit. With `math="fast"` it says how far the
         lanes are off. Raises DifferenceError, an AssertionError, for the first lane that differs; of a fast twin, from
@@ -206,6 +211,7 @@ class Twin(Generic[P, R_co]):
 
         return twin_of(self.original, {**dict(self.settings), **options})
 
+    @OwnFrames()
     def show(
         self,
         stage: listing.Stage | None = None,
@@ -270,6 +276,7 @@ class Twin(Generic[P, R_co]):
         return named or kinds is None and found is not None and self._last(options) is None
 
     @property
+    @OwnFrames()
     def roles(self) -> Roles:
         """The parameters that are arrays of a kernel, with the reason; others are lanes or static. Raises FlattenError
         for a name in arrays= that is no parameter."""
@@ -292,11 +299,13 @@ class Twin(Generic[P, R_co]):
         return next((built for built in found if built is not None), None)
 
     @property
+    @OwnFrames()
     def source(self) -> str:
         """The text of the twin, as `show()` gives it."""
         return self.show()
 
     @property
+    @OwnFrames()
     def function(self) -> Callable[..., Any]:
         """A plain function made from the NumPy text: inspect.getsource, tracebacks and pdb work on it. It computes
         the values only, without detecting failing lanes."""
@@ -312,6 +321,7 @@ class Twin(Generic[P, R_co]):
         return self._function.function
 
     @property
+    @OwnFrames()
     def ufunc(self) -> np.ufunc:
         """The twin as a numpy.ufunc: broadcasting, `out=`, `where=`, casting, reductions by NumPy's rules.
 
@@ -333,6 +343,7 @@ class Twin(Generic[P, R_co]):
         return made.ufunc
 
     @property
+    @OwnFrames()
     def gufunc(self) -> np.ufunc:
         """The kernel as a generalised numpy.ufunc by the option signature=: core dimensions are the last ones, those
         before broadcast; `out=`, `axes=`, casting by NumPy's rules.
@@ -353,6 +364,7 @@ class Twin(Generic[P, R_co]):
             made = self._gufunc = gufuncs.make_gufunc(self, self._caller, options)
         return made
 
+    @OwnFrames()
     def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation | KernelExplanation:
         """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
         what keeps it from being faster. `print(twin.explain())` is a page; its attributes are for programs.
@@ -404,6 +416,7 @@ class Twin(Generic[P, R_co]):
         except (TypeError, ValueError):
             return None
 
+    @OwnFrames()
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
         """Where the lanes of this call go: how many take each arm and each number of trips, which arms none takes. The
         original is not run, nothing is compiled. Of very long arrays a part is looked at; the profile says how many."""

@@ -269,6 +269,33 @@ def test_a_refusal_has_no_lines_of_pyflat_above_it(monkeypatch):
     assert len(frames()) > 5
 
 
+ENTRY_POINTS = {
+    "by_name": lambda f: pyflat.twin(f).by_name({"x": XS}), "compile": lambda f: pyflat.twin(f).compile(float),
+    "explain": lambda f: pyflat.twin(f).explain(), "faults": lambda f: pyflat.twin(f).faults(XS),
+    "flatten": lambda f: pyflat.flatten(source="def g(): 0")(f), "function": lambda f: pyflat.twin(f).function,
+    "gufunc": lambda f: pyflat.twin(f, signature="(n)->()", static="y").gufunc,
+    "profile": lambda f: pyflat.twin(f).profile(XS),
+    "replay": lambda f: pyflat.twin(f).replay(1.0), "roles": lambda f: pyflat.twin(f, arrays=("y",)).roles,
+    "show": lambda f: pyflat.twin(f).show(), "source": lambda f: pyflat.twin(f).source,
+    "twin": lambda f: pyflat.twin("x + 1"), "ufunc": lambda f: pyflat.twin(f).ufunc,
+    "verify": lambda f: pyflat.twin(f).verify(XS),
+}
+
+
+@pytest.mark.parametrize("name", ENTRY_POINTS)
+def test_a_refusal_by_an_entry_point_has_no_lines_of_pyflat(name, monkeypatch):
+    def files():
+        with pytest.raises(pyflat.FlattenError) as caught:
+            ENTRY_POINTS[name](lambda x: open(x))
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+        return {frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)}
+
+    assert files() == {__file__}
+    monkeypatch.setenv("PYFLAT_TRACEBACK", "1")
+    assert files() > {__file__}
+
+
 def third(x: float, limit: float) -> float:
     if x > limit:
         raise ValueError(x)
