@@ -21,7 +21,7 @@ import pyflat
 xs = np.array([-1.5, 0.25, 2.0])
 ns = np.array([0, 3, 5])
 """
-NEVER = {"flatten/fold-residual": "No function is known that is refused with this code: each would be a gap in pyflat."}
+NEVER = {"flatten/fold-residual": "No known function raises this error; each would show a gap in pyflat."}
 """Codes without an example, and why."""
 EXAMPLES = {
     "flatten/source-missing": Example(

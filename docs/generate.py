@@ -39,14 +39,14 @@ def beside(name: str) -> ModuleType:
 def errors_page() -> str:
     cases = beside("error_cases")
     lines = [
-        "# Refusals",
+        "# Errors",
         "",
         "<!-- written by docs/generate.py from docs/error_cases.py; do not edit -->",
         "",
-        "What cannot be flattened is refused with a `pyflat.FlattenError` before anything runs; the original still",
-        "works. The message shows the place, the reason and what to write instead; `error.code` is stable, and",
-        "`pyflat codes` lists the codes. Every code, with a script that is refused and one that is not; the tests run",
-        "them, after these lines:",
+        "Code that cannot be flattened raises `pyflat.FlattenError` before anything runs; the original still works.",
+        "The message shows the place, the reason and what to write instead. `error.code` is stable; `pyflat codes`",
+        "lists the codes. This page shows each code with a script that is refused and one that works. The tests run",
+        "them after these lines:",
         "",
         *_script(cases.HEAD),
     ]
@@ -57,7 +57,7 @@ def errors_page() -> str:
             lines += ["", cases.NEVER[name]]
             continue
         example = cases.EXAMPLES[name]
-        lines += ["", "Refused:", "", *_script(example.bad), "", "Flattened:", "", *_script(example.good)]
+        lines += ["", "Refused:", "", *_script(example.bad), "", "Works:", "", *_script(example.good)]
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +78,7 @@ def support_page() -> str:
         "<!-- written by docs/generate.py from docs/support_cases.py; do not edit -->",
         "",
         "Each row is a small function in [support_cases.py](../support_cases.py). The tests run it on NumPy and numba",
-        "and compare every lane with the original, or check that it is refused with [the code](errors.md) given here.",
+        "and compare each element with the original, or check that it is refused with the given [code](errors.md).",
     ]
     for section, cases in groupby(support_cases().CASES, key=lambda case: case.section):
         lines += ["", f"## {section}", "", "| construct | flattens | function |", "|---|---|---|"]
@@ -95,13 +95,12 @@ def containers_page() -> str:
         "",
         "<!-- written by docs/generate.py from docs/container_cases.txt; do not edit -->",
         "",
-        "What a call of a twin does with arrays, columns and tables of other libraries;",
-        "[arrays you have](../how-to/arrays.md) says it in words. The tests make each of these calls. They name twins",
-        "of the functions at the top of [container_cases.py](../container_cases.py): `fee(amount, rate=0.5)` divides",
-        "by `rate` where `amount` is above 100, `share(part, whole)` is of ints, `pair(x, n)` has two results,",
-        "`label(x, how)` takes a string, `grade(x)` returns one, `maybe(n)` may return None, `bits(n)` is an int of",
-        "up to 64 bits; `nan_fee` and `mask_fee` have `errors=\"nan\"` and `\"mask\"`. Exceptions are",
-        "shown with their lane.",
+        "This page shows what a twin does with arrays, columns and tables of other libraries; for an introduction, see",
+        "[the arrays you have](../how-to/arrays.md). The tests run these calls, with twins of the functions",
+        "at the top of [container_cases.py](../container_cases.py): `fee(amount, rate=0.5)` divides by `rate` if",
+        "`amount` is above 100, `share(part, whole)` divides ints, `pair(x, n)` returns two results, `label(x, how)`",
+        "takes a string, `grade(x)` returns one, `maybe(n)` may return None, `bits(n)` returns a 64-bit int.",
+        "`nan_fee` and `mask_fee` have `errors=\"nan\"` and `\"mask\"`. Exceptions name their element (*lane*).",
     ]
     for library, rows in groupby(cases.rows(), key=lambda row: row.library):
         setting = cases.SETTINGS[library].text.strip()

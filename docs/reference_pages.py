@@ -30,7 +30,7 @@ MEMBERS = {
 INTERNAL = {"array_parameters", "check_static"}
 """Members without an underscore that pyflat's own modules ask."""
 PLAIN = {
-    "original": "The function as it was written; `__wrapped__` is the same.",
+    "original": "The function as it was written; the same as `__wrapped__`.",
     "settings": "The options that were given for this twin, as pairs.",
 }
 """Attributes that have no docstring of their own."""
@@ -38,7 +38,7 @@ NAMES = {
     "Making twins": ("flatten", "twin", "Flattened"),
     "Options": ("options", "set_defaults"),
     "Elements that fail": ("Faults", "Failure", "LaneError", "TripLimitError"),
-    "Refusals, warnings and bugs": ("FlattenError", "LaneWarning", "PerformanceWarning", "VersionWarning",
+    "Errors and warnings": ("FlattenError", "LaneWarning", "PerformanceWarning", "VersionWarning",
                                     "InternalError"),
 }
 ELSEWHERE = {"Twin": "twin.md", "Options": "options.md"}
@@ -57,15 +57,15 @@ def options_page() -> str:
     rows = [(f"[`{f.name}`](#{f.name})", f"`{_spelt(f.default)}`", _values(f.name, hints[f.name]))
             for f in fields(settings.Options)]
     lines = ["# Options", "", NOTE, "",
-             "The same names everywhere: `@pyflat.flatten(...)`, `pyflat.twin(f, ...)`, `twin.with_options(...)`,",
-             "`with pyflat.options(...)`, `pyflat.set_defaults(...)`. At each call the nearest one counts:", "",
-             "1. what was written at the decorator, at `pyflat.twin` or `with_options`;",
-             "2. the innermost open `with pyflat.options(...)` of this thread or task;",
+             "`@pyflat.flatten(...)`, `pyflat.twin(f, ...)`, `twin.with_options(...)`, `with pyflat.options(...)` and",
+             "`pyflat.set_defaults(...)` take the same options. Each call uses the first setting in this list:", "",
+             "1. the options given to the decorator, to `pyflat.twin` or to `with_options`;",
+             "2. the innermost `with pyflat.options(...)` block of this thread or task;",
              "3. `pyflat.set_defaults(...)`;",
              "4. the environment variable `PYFLAT_TARGET`, for the target;",
              "5. the default.", "",
-             "A wrong name or type is a `TypeError`, a wrong value a `ValueError`. They are no keywords of a call:",
-             "there every keyword is a parameter of the function, but for `out`.", "",
+             "A wrong name or type raises `TypeError`, a wrong value `ValueError`. Options are not keywords of a call:",
+             "there, every keyword except `out` is a parameter of the function.", "",
              *_table(("option", "default", "values"), rows), "", *_forms()]
     for f in fields(settings.Options):
         lines += ["", f"## `{f.name}`", "", f"Default `{_spelt(f.default)}`. {_sentence(_marked(said[f.name]))}"]
@@ -83,17 +83,17 @@ def _forms() -> list[str]:
     """The table of options and forms of twins, which a test makes by trying."""
     rows = [(f"[`{f.name}`](#{f.name})", *("; ".join(map(_shown, _effects(f.name, cell))) for cell in _CELLS.values()))
             for f in fields(settings.Options) if f.name != "fast_math"]
-    return ["## What each does where", "",
-            "A twin computes lanes, or is a [kernel](../how-to/kernels.md) over arrays, or with `signature=` a gufunc",
-            "of such a kernel. Kernels and gufuncs are the same on numpy and numba, and refused on other targets. What",
-            "a form does not do is refused with `flatten/option` or the code of its reason:", "",
-            "- *refused*: wherever it is set, because it says what a call gives; the default can be written at the",
-            "  function or by `with_options()`;",
-            "- *refused by need*: where the function has an opaque call, or the arguments ask for float32;",
-            "- *refused at the function*: at the decorator, `pyflat.twin` or `with_options()`; what a block or",
-            "  `set_defaults` says leaves such a twin as it is, and the others have it;",
-            "- *warns at the function*: the first call gives a `PerformanceWarning`, and it has no effect;",
-            "- *no effect*: results are the same by nature.", "",
+    return ["## What each option does where", "",
+            "A twin works element by element (*lanes*), is a [kernel](../how-to/kernels.md) over arrays or, with",
+            "`signature=`, is a gufunc of a kernel. Kernels and gufuncs behave alike on numpy and numba; other targets",
+            "refuse them. An option that does not apply is handled in one of these ways:", "",
+            "- *refused*: an error (`flatten/option`, or the code given below) wherever the option is set, because it",
+            "  would change the results; to reset it, give the default at the function or to `with_options()`;",
+            "- *refused by need*: an error only if the function has an opaque call, or the arguments ask for float32;",
+            "- *refused at the function*: an error at the decorator, `pyflat.twin` or `with_options()`; ignored in a",
+            "  block or `set_defaults`, which still applies to other twins;",
+            "- *warns at the function*: no effect, and the first call emits a `PerformanceWarning`;",
+            "- *no effect*: the option cannot change the results.", "",
             *_table(("option", *_CELLS), rows)]
 
 
@@ -156,9 +156,9 @@ def _sentence(text: str) -> str:
 
 def twin_page() -> str:
     lines = ["# The twin", "", NOTE, "",
-             "`f.flat` of a decorated function, and what `pyflat.twin(f)` gives. It is a function: `help`,",
-             "`inspect.signature`, `doctest` and `functools.wraps` see `__wrapped__`, `__signature__`, `__doc__`,",
-             "`__name__` and `__module__` of the original, with `_flat` after its name.", "",
+             "The twin is `f.flat` of a decorated function, or the result of `pyflat.twin(f)`. It behaves like a",
+             "function: `help`, `inspect.signature`, `doctest` and `functools.wraps` see the original's signature,",
+             "docstring and module, and its name with `_flat` appended.", "",
              *_directive("autoclass", "pyflat.Twin", "no-index-entry")]
     for title, names in _groups():
         rows = [(f"`{_spelled(name)}`", _said(name)) for name in names]
@@ -181,7 +181,7 @@ def _groups() -> Iterator[tuple[str, Sequence[str]]]:
 
 def _said(name: str) -> str:
     if name == "__call__":
-        return "The result for each element of the arguments, which are broadcast together."
+        return "Compute the result for each element of the arguments, which are broadcast together."
     return PLAIN.get(name) or str(docstrings.summary(inspect.getattr_static(pyflat.Twin, name).__doc__))
 
 
@@ -203,7 +203,7 @@ def _directive(kind: str, name: str, *flags: str) -> list[str]:
 
 def names_page() -> str:
     lines = ["# Public names", "", NOTE, "",
-             "What `import pyflat` gives. [The twin](twin.md) and [the options](options.md) have pages of their own."]
+             "Names in `pyflat`; [the twin](twin.md) and [the options](options.md) have their own pages."]
     for title, names in NAMES.items():
         lines += ["", f"## {title}"]
         for name in names:
@@ -212,7 +212,7 @@ def names_page() -> str:
             kind = "autofunction" if inspect.isfunction(found) else "autoclass"
             lines += ["", *_directive(kind, f"pyflat.{name}", *members)]
     modules = [(f"`pyflat.{name}`", _module_says(name)) for name in sorted(pyflat._MODULES)]
-    lines += ["", "## Modules", "", "Reached as `pyflat.testing` and so on, and loaded at first use.", "",
+    lines += ["", "## Modules", "", "Attributes of `pyflat` (`pyflat.testing`, ...), loaded on first use.", "",
               *_table(("module", "what it is for"), modules)]
     return "\n".join(lines) + "\n"
 
@@ -227,10 +227,10 @@ def command_line_page() -> str:
     assert isinstance(commands, click.Group)
     rows = [(f"[`pyflat {name}`](#pyflat-{name})", command.get_short_help_str(200)) for name, command in _verbs()]
     lines = ["# The command line", "", NOTE, "",
-             "`pyflat VERB ...`, or `python -m pyflat VERB ...`. A function is given as SPEC: `module:function`,",
+             "Run `pyflat COMMAND ...` or `python -m pyflat COMMAND ...`. SPEC names a function: `module:function`,",
              "`module:Class.method` or `path/to/file.py:function`.", "", *_table(("command", "what it does"), rows), "",
-             "The exit status is 0, or 1 for a refused function or a library that is not installed, 2 for a wrong",
-             "name or option, 3 for a bug of pyflat."]
+             "The exit status is 0 for success, 1 for a refused function or a missing library, 2 for a wrong name",
+             "or option, and 3 for a bug in pyflat."]
     for name, command in _verbs():
         lines += ["", f"## `pyflat {name}`", "", "```text", " ".join(["pyflat", name, *_usage(command)]), "```", "",
                   *_help(command)]
@@ -265,9 +265,10 @@ def _option(option: click.Option) -> tuple[str, str, str]:
 
 _WAYS = """# Ways
 
-A twin has many ways to compute the same: few lanes run other code than many, an expensive arm gets a branch or does
-not, lanes that are done with a loop wait or get the next elements. Costs, a clock, the number of lanes, the number of
-calls or the processor decide which. All give the same bits; `twin.stats.ways` says which have run.
+pyflat can often compute a result in several *ways*: short arrays run different code than long ones, an expensive branch
+is skipped or computed, elements that have finished a loop wait or make room for the next. pyflat chooses by cost, by
+timing, by the number of elements or calls, or by the processor. All ways return the same bits. `twin.stats.ways` lists
+the ones that have run. A *lane* is one element of the arrays.
 
 ```python
 import numpy as np, pyflat
@@ -281,22 +282,22 @@ def halvings(x: float):
         n += 1
     return n
 
-with ways.forced(refill="refilled"):                    # for twins that are made in the block
+with ways.forced(refill="refilled"):                    # for twins made in this block
     twin = pyflat.twin(halvings)
     assert twin(np.array([1.0, 5.0])).tolist() == [0, 3]
 assert twin.stats.ways["refill"] == ("refilled",)
 ```
 
-`PYFLAT_WAYS="arms=branch,refill=plain"` in the environment forces ways for a whole process: to find out which of them
-gives another value, or takes longer. A forced way runs wherever it is possible.
+The environment variable `PYFLAT_WAYS="arms=branch,refill=plain"` forces ways for a whole process. Use it to find a way
+that returns a different value or is slower. A forced way runs wherever it is possible.
 """
 _HOW_THEY_ARE_TESTED = """## How they are tested
 
-A place that chooses asks the `Way` of that choice in `pyflat/functions/ways.py`; there is no other switch.
-`tests/targets/test_ways.py` sees that each value of each way is other code. `tests/generator/ways.py` has a table of
-rows in which each pair of values of two ways occurs; random programs (`make fuzz`, and some in the tests) run in its
-rows, with code for each of the levels x86-64-v2, x86-64-v3 and x86-64-v4 that the machine has. A new choice is one more
-`Way`: that test fails until its values differ, and the random programs take it up by themselves."""
+Every choice between ways goes through a `Way` in `pyflat/functions/ways.py`. `tests/targets/test_ways.py` checks that
+each value of each way produces different code. `tests/generator/ways.py` has a table that covers each pair of values of
+two ways. Random programs (`make fuzz`, and some in the tests) run each row of it, with code for each of the levels
+x86-64-v2, x86-64-v3 and x86-64-v4 that the machine supports. To add a choice, add a `Way`: the test fails until its
+values differ, and the random programs include it automatically."""
 
 
 def ways_page() -> str:

@@ -115,7 +115,7 @@ def chained(x, y):
     return 0.0 < x <= y < 9.0
 
 
-@case(SECTION, "static condition: the other arm is never looked at", FLOATS)
+@case(SECTION, "static condition: the other branch is ignored", FLOATS)
 def static_arm(x, method="exact"):
     if method == "exact":
         return x * 2.0
@@ -134,7 +134,7 @@ def member(n):
     return n in (1, 2, 5)
 
 
-@case(SECTION, "`raise` in an arm that no lane takes", POSITIVE)
+@case(SECTION, "`raise` in a branch that no element takes", POSITIVE)
 def guarded(x):
     if x <= 0.0:
         raise ValueError("x must be positive")
@@ -225,7 +225,7 @@ def over_sequences(x):
 TABLE = np.array([0.5, 1.5, -2.0])
 
 
-@case(SECTION, "`enumerate` with a start that differs by lane", INTS)
+@case(SECTION, "`enumerate` with a start that varies by element", INTS)
 def over_numbered(n):
     return sum(i * c for i, c in enumerate((1, -2, 5), start=n))
 
@@ -238,7 +238,7 @@ def over_array(x):
     return total
 
 
-@case(SECTION, "`while` with a static trip count", FLOATS)
+@case(SECTION, "`while` with a static iteration count", FLOATS)
 def counted_while(x):
     i = 0
     while i < 4:
@@ -247,7 +247,7 @@ def counted_while(x):
     return x
 
 
-@case(SECTION, "`while` that depends on lanes: kept as a loop", POSITIVE)
+@case(SECTION, "`while` that depends on the data: kept as a loop", POSITIVE)
 def lane_while(x):
     while x > 1.0:
         x = x / 2.0
@@ -261,7 +261,7 @@ def too_long(x):
     return x
 
 
-@case(SECTION, "`range` with a bound that differs by lane: kept as a loop", INTS)
+@case(SECTION, "`range` with a bound that varies by element: kept as a loop", INTS)
 def lane_range(n):
     total = 0
     for i in range(n):
@@ -269,7 +269,7 @@ def lane_range(n):
     return total
 
 
-@case(SECTION, "`while` in `while`, `return` from both, whose trips differ from lane to lane", POSITIVE)
+@case(SECTION, "nested `while` loops, with `return`, whose iteration counts vary by element", POSITIVE)
 def nested_while(x):
     steps = 0
     while x > 0.5:
@@ -290,7 +290,7 @@ def gcd(a, b):
     return a
 
 
-@case(SECTION, "a list changed in a kept loop, at an index that differs by lane", INTS)
+@case(SECTION, "a list changed in a kept loop, at an index that varies by element", INTS)
 def collatz(n):
     steps = [0, 0]
     while n > 1:
@@ -394,7 +394,7 @@ def importing(x):
     return m.sqrt(x)
 
 
-@case(SECTION, "`print`, `warnings.warn` and logging under a condition: the original runs in these lanes", FLOATS)
+@case(SECTION, "`print`, `warnings.warn` and logging under a condition: the original runs there", FLOATS)
 def reporting(x):
     if x < 0.0:
         print("negative:", x)
@@ -402,7 +402,7 @@ def reporting(x):
     return x
 
 
-@case(SECTION, "`print` in every lane, and other effects", FLOATS, code="flatten/unknown-call")
+@case(SECTION, "`print` for every element, and other effects", FLOATS, code="flatten/unknown-call")
 def printing(x):
     print(x)
     return x
@@ -415,7 +415,7 @@ def writing(x):
     return x
 
 
-@case(SECTION, "`with` of context managers written in Python, of `contextlib.suppress`, of a lock", FLOATS)
+@case(SECTION, "`with`: context managers written in Python, `contextlib.suppress`, locks", FLOATS)
 def entered(x):
     level, out = Level(), 0.0
     with level as inside, contextlib.suppress(ZeroDivisionError):
@@ -434,13 +434,13 @@ class Level:
         self.depth -= 1
 
 
-@case(SECTION, "`with` of what reads, writes or is a generator", FLOATS, code="flatten/unsupported-statement")
+@case(SECTION, "`with`: context managers that do I/O or are generators", FLOATS, code="flatten/unsupported-statement")
 def managed(x):
     with open("file") as stream:
         return x + len(stream.read())
 
 
-@case(SECTION, "a generator that is returned", FLOATS, code="flatten/generator")
+@case(SECTION, "returning a generator", FLOATS, code="flatten/generator")
 def yielding(x):
     yield x
 
@@ -475,7 +475,7 @@ def root(x):
     return math.sqrt(x)
 
 
-@case(SECTION, "an exception of one's own, with an `__init__`, that a helper raises", FINITE)
+@case(SECTION, "a user-defined exception with an `__init__`, raised by a helper", FINITE)
 def own_exception(x):
     try:
         return root(x)
@@ -540,20 +540,20 @@ CALLS = {"count": 0}
 SQUARES: dict[int, int] = {}
 
 
-@case(SECTION, "scratch: written before it is read, in every call", FLOATS)
+@case(SECTION, "scratch space: every call writes it before reading", FLOATS)
 def scratch(x):
     BUFFER[0] = x * 2.0
     BUFFER[1] = BUFFER[0] + 1.0
     return BUFFER[0] * BUFFER[1]
 
 
-@case(SECTION, "a counter that the function does not read", FLOATS)
+@case(SECTION, "a counter that the function never reads", FLOATS)
 def counting(x):
     CALLS["count"] += 1
     return -x
 
 
-@case(SECTION, "a cache whose keys have all that its results depend on", INTS)
+@case(SECTION, "a cache whose keys determine its values", INTS)
 def cached(n):
     if n not in SQUARES:
         SQUARES[n] = n * n
@@ -574,14 +574,14 @@ def nonlocal_total(x):
     return total
 
 
-@case(SECTION, "what an earlier call has left is read", FLOATS, code="flatten/effect")
+@case(SECTION, "reading what an earlier call wrote", FLOATS, code="flatten/effect")
 def smoothed(x):
     before = BUFFER[0]
     BUFFER[0] = x
     return before + x
 
 
-@case(SECTION, "what is written is a result for others", FLOATS, code="flatten/effect")
+@case(SECTION, "writing results for other code to read", FLOATS, code="flatten/effect")
 def stored(x):
     BUFFER[0] = x
     return x
@@ -633,7 +633,7 @@ def vectors(x, y):
     return v[0] * w[1] + (v * 2.0 + w).sum()
 
 
-@case(SECTION, "NumPy arrays written by item, slice, mask or lane index; views and aliases", FINITE, INTS)
+@case(SECTION, "NumPy arrays written by item, slice, mask or computed index; views and aliases", FINITE, INTS)
 def written_array(x, n):
     w = np.zeros((2, 2))
     w[0, 1] = x
@@ -662,7 +662,7 @@ def read_off(x):
     return np.interp(x, TABLE_X, TABLE_Y), np.searchsorted(TABLE_X, x), np.digitize(x, TABLE_X)
 
 
-@case(SECTION, "captured tables of two axes at lane indices", (0, 1, -1), (1, 0, 2))
+@case(SECTION, "captured two-dimensional tables at computed indices", (0, 1, -1), (1, 0, 2))
 def cell(i, j):
     return GRID[i, j] + GRID[i][j] + GRID[:, j].sum()
 
@@ -675,12 +675,12 @@ def settling(x):
     return v[0], v[1]
 
 
-@case(SECTION, "array results: one more axis, after those of the lanes", FINITE, FINITE)
+@case(SECTION, "array results: a further axis, after those of the arguments", FINITE, FINITE)
 def point(x, y):
     return np.array([x, y, x + y])
 
 
-@case(SECTION, "picking elements of an array by a mask that differs by lane", FLOATS, code="flatten/lane-to-object")
+@case(SECTION, "selecting items of an array by a mask that varies by element", FLOATS, code="flatten/lane-to-object")
 def picked(x):
     v = np.array([x, 1.0])
     return v[v > 0.0].sum()
@@ -702,7 +702,7 @@ def unsorted_table(x):
     return np.interp(x, [1.0, 0.0], [2.0, 3.0])
 
 
-@case(SECTION, "special methods that builtins ask: `float(o)`, `int(o)`, `if o`, `xs[o]`, `round(o)`, `len(o)`", FINITE)
+@case(SECTION, "special methods: `float(o)`, `int(o)`, `if o`, `xs[o]`, `round(o)`, `len(o)`", FINITE)
 def asked(x):
     length = Length(x)
     return float(length) if length else (1.0, 2.0)[length]
@@ -736,7 +736,7 @@ class Stretch(NamedTuple("Ends", [("low", float), ("high", float)])):
         return self.high - self.low
 
 
-@case(SECTION, "a member of an enum by a lane: `Mode(n)`", INTS)
+@case(SECTION, "an enum member from a number: `Mode(n)`", INTS)
 def by_value(n):
     mode = Mode(n % 3)
     return 0 if mode is Mode.OFF else mode + 10
@@ -748,7 +748,7 @@ class Mode(enum.IntEnum):
     HIGH = 2
 
 
-@case(SECTION, "flags of a lane", INTS, code="flatten/unknown-call")
+@case(SECTION, "an enum.Flag from a number", INTS, code="flatten/unknown-call")
 def flagged(n):
     return 1 if n & Access.READ else 0
 
@@ -758,7 +758,7 @@ class Access(enum.IntFlag):
     WRITE = 2
 
 
-@case(SECTION, "a string that differs from lane to lane, compared and looked up", FLOATS)
+@case(SECTION, "a string that varies by element, compared and looked up", FLOATS)
 def sided(x):
     side = "left" if x < 0.0 else "right"
     if side == "left":
@@ -766,7 +766,7 @@ def sided(x):
     return {"left": 1.0, "right": 2.0}[side]
 
 
-@case(SECTION, "a function chosen by lane", FINITE)
+@case(SECTION, "a function chosen by element", FINITE)
 def chosen(x):
     function = math.fabs if x > 0.0 else math.exp
     return function(x)
@@ -786,7 +786,7 @@ def ragged(x):
     return pair[1]
 
 
-@case(SECTION, "a table at an index that differs by lane", (0, 1, 2, 1, -1))
+@case(SECTION, "a table at an index that varies by element", (0, 1, 2, 1, -1))
 def looked_up(i):
     return (1.5, 2.5, -3.0)[i]
 
@@ -801,7 +801,7 @@ def mapping(x):
     return {"value": x}
 
 
-@case(SECTION, "a list whose length differs from lane to lane", FLOATS)
+@case(SECTION, "a list whose length varies by element", FLOATS)
 def growing(x):
     values = [1.0]
     if x > 0.0:
@@ -809,7 +809,7 @@ def growing(x):
     return len(values) + values[-1]
 
 
-@case(SECTION, "comprehensions whose `if` differs from lane to lane", FLOATS)
+@case(SECTION, "comprehensions whose `if` varies by element", FLOATS)
 def mean_of_some(x):
     good = [v for v in (x, 1.0 - x, x * 0.5) if v > 0.25]
     return sum(good) / len(good) if good else 0.0
@@ -824,7 +824,7 @@ def rearranged(x):
     return values.pop() + values.index(3.0) + sum(values[1:])
 
 
-@case(SECTION, "sets of lanes: `len`, `in`, `add`, `discard`, `min`, `max`, `sorted`, `==`", INTS, INTS)
+@case(SECTION, "sets of computed numbers: `len`, `in`, `add`, `discard`, `min`, `max`, `sorted`, `==`", INTS, INTS)
 def distinct(a, b):
     seen = {a, b, 2}
     if a > 1:
@@ -832,7 +832,7 @@ def distinct(a, b):
     return len(seen), 5 in seen, max(seen)
 
 
-@case(SECTION, "the order of a set of lanes", INTS, code="flatten/iterable-not-static")
+@case(SECTION, "the order of a set of computed numbers", INTS, code="flatten/iterable-not-static")
 def ordered_set(n):
     total = 0
     for member in {n, 2}:
@@ -840,7 +840,7 @@ def ordered_set(n):
     return total
 
 
-@case(SECTION, "`d[k] += 1` at a lane key of a dict that has its keys", INTS, INTS)
+@case(SECTION, "`d[k] += 1` at a computed key, in a dict with fixed keys", INTS, INTS)
 def counted(a, b):
     counts = {0: 0, 1: 0, 2: 0}
     for value in (a, b):
@@ -848,7 +848,7 @@ def counted(a, b):
     return counts[0] * 100 + counts[1] * 10 + counts[2]
 
 
-@case(SECTION, "a dict whose keys differ by lane: counters, `defaultdict`, `Counter`", INTS, INTS)
+@case(SECTION, "a dict whose keys vary by element: counters, `defaultdict`, `Counter`", INTS, INTS)
 def counted_by_key(a, b):
     counts = {}
     for value in (a, b, a + 1):
@@ -856,12 +856,12 @@ def counted_by_key(a, b):
     return max(counts, key=counts.get), len(counts)
 
 
-@case(SECTION, "a dict whose keys differ by lane as a result", INTS, code="flatten/result-kind")
+@case(SECTION, "a dict whose keys vary by element, as a result", INTS, code="flatten/result-kind")
 def dict_of_lanes(n):
     return {n: 1}
 
 
-@case(SECTION, "numbers in some lanes and strings in others", FLOATS)
+@case(SECTION, "numbers for some elements and strings for others", FLOATS)
 def number_or_text(x):
     return x * 2.0 if x > 0.0 else "n/a"
 
@@ -871,7 +871,7 @@ def several_lengths(x):
     return [v for v in (x, 1.0) if v > 0.0]
 
 
-@case(SECTION, "a list that grows in a loop whose trips differ from lane to lane", INTS)
+@case(SECTION, "a list that grows in a loop whose iteration count varies by element", INTS)
 def growing_by_lanes(n):
     digits = []
     while n > 0:
@@ -893,7 +893,7 @@ def stacked(n):
     return visited
 
 
-@case(SECTION, "comprehensions, `list` and `sorted` over a range of lanes; `[0] * n`", INTS)
+@case(SECTION, "comprehensions, `list` and `sorted` over a range of computed length; `[0] * n`", INTS)
 def made_by_lanes(n):
     divisors = [i for i in range(1, n % 50) if n % i == 0]
     flags = [False] * (n % 20)
@@ -1004,12 +1004,12 @@ def power(x, n):
     return 1.0 if n == 0 else x * power(x, n - 1)
 
 
-@case(SECTION, "recursion that ends statically", FINITE)
+@case(SECTION, "recursion of known depth", FINITE)
 def recursive(x):
     return power(x, 5)
 
 
-@case(SECTION, "recursion that depends on lanes: tail calls, sums and products of ints", (0, 1, 2, 5, 8, 13))
+@case(SECTION, "recursion that depends on the data: tail calls, sums and products of ints", (0, 1, 2, 5, 8, 13))
 def factorial(n):
     return 1 if n <= 1 else n * factorial(n - 1)
 
@@ -1028,7 +1028,7 @@ def fibonacci(n):
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
 
 
-@case(SECTION, "recursion that branches, with lanes", (0, 1, 2, 5, 8))
+@case(SECTION, "recursion that branches on the data", (0, 1, 2, 5, 8))
 def two_calls(n):
     return fibonacci(n)
 
@@ -1037,7 +1037,7 @@ def partitions(n):
     return 1 + sum(partitions(k) for k in range(n))
 
 
-@case(SECTION, "recursion that depends on lanes, inside of a loop", (0, 1, 2, 5, 8), code="flatten/recursion")
+@case(SECTION, "recursion that depends on the data, inside a loop", (0, 1, 2, 5, 8), code="flatten/recursion")
 def calls_in_a_loop(n):
     return partitions(n)
 
@@ -1081,7 +1081,7 @@ def own_generator(x):
     return total
 
 
-@case(SECTION, "`next` of a generator at the same place in all lanes that sees no object", FLOATS)
+@case(SECTION, "`next` of a generator that is at the same place for all elements and yields no objects", FLOATS)
 def stepped_generator(x):
     powers = powers_of(x)
     return next(powers) + 2.0 * next(powers) + next(powers, 1.0)
@@ -1093,7 +1093,7 @@ def powers_below(x):
     yield x * x
 
 
-@case(SECTION, "`next`, twice, of a generator that stands at other places in other lanes", FLOATS,
+@case(SECTION, "`next`, twice, of a generator whose place varies by element", FLOATS,
       code="flatten/unsupported-expression")
 def stepped_by_lane(x):
     powers = powers_below(x)
@@ -1181,7 +1181,7 @@ def cached_list_read(n):
     return sum(weights(n)) + weights(n)[1]
 
 
-@case(SECTION, "changing it, which the next call would see", INTS, code="flatten/effect")
+@case(SECTION, "changing such a cached object", INTS, code="flatten/effect")
 def cached_list_changed(n):
     weights(n).append(0.5)
     return len(weights(n))
@@ -1209,7 +1209,7 @@ def complex_functions(z):
     return cmath.sqrt(z), cmath.exp(z) + cmath.atan(z / 5), cmath.log(z, 10), cmath.rect(r, phi / 2)
 
 
-@case(SECTION, "real in some lanes and complex in others", FINITE, FINITE)
+@case(SECTION, "real for some elements and complex for others", FINITE, FINITE)
 def quadratic_root(b, c):
     d = b * b - 4 * c
     root = math.sqrt(d) if d >= 0 else 1j * math.sqrt(-d)
@@ -1225,12 +1225,12 @@ def escape(c, n):
     return k
 
 
-@case(SECTION, "an order of complex numbers", COMPLEX, code="flatten/unsupported-expression")
+@case(SECTION, "comparing complex numbers with `<`", COMPLEX, code="flatten/unsupported-expression")
 def complex_order(z):
     return z < 1
 
 
-@case(SECTION, "NumPy functions that give NumPy's complex numbers", COMPLEX, code="flatten/not-yet")
+@case(SECTION, "NumPy functions that return NumPy's complex numbers", COMPLEX, code="flatten/not-yet")
 def numpy_complex(z):
     return np.sqrt(z)
 
@@ -1251,7 +1251,7 @@ def floored(x, y):
     return x // y + x % y, quotient, rest
 
 
-@case(SECTION, "the same on ints", INTS, (-3, 2, 5, -1))
+@case(SECTION, "`//`, `%`, `divmod` of ints", INTS, (-3, 2, 5, -1))
 def floored_ints(n, m):
     quotient, rest = divmod(n, m)
     return n // m + n % m, quotient, rest, n / m
@@ -1305,7 +1305,7 @@ def numpy_scalars(x, y):
     return np.sqrt(x) + np.abs(y) + np.floor(y)
 
 
-@case(SECTION, "ints beyond 64 bits in between (replayed)", (1, 2**40, 2**62, -(2**62)), (3, 2**40, 5, 7))
+@case(SECTION, "intermediate ints over 64 bits: run by the original", (1, 2**40, 2**62, -(2**62)), (3, 2**40, 5, 7))
 def transient(n, m):
     return n * m % 1000
 
@@ -1315,7 +1315,7 @@ def wrapped(n):
     return (n * 6364136223846793005 + 1442695040888963407) & 0xFFFFFFFF
 
 
-@case(SECTION, "ints of 64 bits without sign, behind a mask", INTS)
+@case(SECTION, "unsigned 64-bit ints, by a mask", INTS)
 def mixed_bits(n):
     h = (n ^ (n >> 30)) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
     return h ^ (h >> 27), h > 2**63, (h >> 11) * 2.0**-53
@@ -1394,13 +1394,13 @@ def described(x):
     return x, low_or_high(x), None if x < 0.0 else 1
 
 
-@case(SECTION, "comparing a string that differs by lane, `in`, `is None`", FLOATS)
+@case(SECTION, "comparing a string that varies by element, `in`, `is None`", FLOATS)
 def compared(x):
     name = low_or_high(x) if x > -1.0 else None
     return 0 if name is None else 1 if name == "low" else 2 if name in ("high", "top") else 3
 
 
-@case(SECTION, "a dict at a string or member that differs by lane", FLOATS)
+@case(SECTION, "a dict at a string or member that varies by element", FLOATS)
 def rated(x):
     return RATES[low_or_high(x)] * RATES.get(graded(x).name, 2.0)
 
@@ -1425,19 +1425,19 @@ def by_name(x, name):
     return x * RATES[name] if name in RATES else -x
 
 
-@case(SECTION, "an array of strings with which something else is done: one twin for each", FLOATS, ("low", "high"))
+@case(SECTION, "an array of strings used in other ways: one twin for each string", FLOATS, ("low", "high"))
 def by_any_name(x, name):
     return x * len(name)
 
 
-@case(SECTION, "strings made from lanes as results: f-strings, `format`, `%`, `+`, `*`, `join`, `str`, `chr`", INTS)
+@case(SECTION, "strings made from numbers, as results: f-strings, `format`, `%`, `+`, `*`, `join`, `str`, `chr`", INTS)
 def digits(n):
     if n == 1:
         return "1 apple"
     return f"{n} apples, {n / 7:.2f} a day" + "!" * n
 
 
-@case(SECTION, "a string that gets longer in a loop, as a result", INTS)
+@case(SECTION, "a string that grows in a loop, as a result", INTS)
 def in_binary(n):
     bits = ""
     while n > 0:
@@ -1446,6 +1446,6 @@ def in_binary(n):
     return bits
 
 
-@case(SECTION, "other methods of strings made from lanes", INTS, code="flatten/result-kind")
+@case(SECTION, "other methods of strings made from numbers", INTS, code="flatten/result-kind")
 def in_title_case(n):
     return f"{n:x}".title()

@@ -22,9 +22,9 @@ HEAD = """\
 
 <!-- written by docs/generate.py from docs/value_cases.py; do not edit -->
 
-What Python gives, and what the twin gives on both targets, lane by lane: the same value of the same kind, or the
-same exception. The last column is plain numba (`njit` of the same function). A value that Python has and no lane
-can hold is a `LaneError`. **Bold** differs from Python.
+For each expression: the result in Python, and in the twin on both targets, which return the same value of the same
+kind, or raise the same exception. The last column is plain numba (`njit` of the same function). A value that a twin
+cannot hold raises `LaneError`. Results that differ from Python are **bold**.
 """
 
 

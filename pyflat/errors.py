@@ -1,7 +1,7 @@
-"""Every refusal of pyflat: one exception class, stable codes, and a rendered message with a place and a remedy.
+"""Every error of pyflat: one exception class, stable codes, and a rendered message with a place and a remedy.
 
-A refusal says what construct it is about (in the user's words), where it stands, why it cannot become a
-select, and what to write instead. The table `CODES` is the one list of codes; the docs page is made from it.
+An error names the construct (in the user's words), its place, why it cannot be translated, and what to write
+instead. The table `CODES` is the one list of codes; the docs page is generated from it.
 """
 
 from __future__ import annotations
@@ -56,97 +56,96 @@ def _code(name: str, title: str, why: str, help: str) -> None:
 
 
 _code("flatten/source-missing", "the source of the function cannot be read",
-      "pyflat reads the text of the function; a compiled function or one made by exec without a file has none",
-      "define the function in a file or a notebook cell; where `exec`, `-c`, a script on stdin or the prompt of Python "
-      "before 3.13 has kept no text, pass it: `pyflat.twin(fn, source=text)`")
-_code("flatten/source-changed", "the text of the function is not the one that it was compiled from",
-      "pyflat reads the text of the function from its file; where the file was edited after the import, or something "
-      "else than its import hook has rewritten the code, text and function are two programs",
-      "import the edited module anew (importlib.reload, a new process) and flatten the function that it has now")
+      "pyflat needs source code; compiled functions, and functions made by exec without a file, do not have any",
+      "define the function in a file or a notebook cell, or pass its source (needed with `exec`, `-c`, a script on "
+      "stdin, or the prompt of Python before 3.13): `pyflat.twin(fn, source=text)`")
+_code("flatten/source-changed", "the source does not match the function",
+      "pyflat reads the source from the function's file; the file was edited after the import, or the function's code "
+      "was rewritten by something other than its import hook",
+      "reload the edited module (importlib.reload, or a new process) and flatten its current function")
 _code("flatten/not-a-function", "this object is not a Python function",
       "only functions written in Python can be flattened",
       "pass a def or lambda, a bound method, or a functools.partial of one")
-_code("flatten/unsupported-statement", "this statement cannot be done for each element",
-      "a twin computes one value for each element and has no other effects",
+_code("flatten/unsupported-statement", "this statement cannot run for each element",
+      "a twin computes one value per element and must not have other effects",
       "move the statement out of the flattened function")
 _code("flatten/unsupported-expression", "this expression cannot be flattened",
-      "a twin computes with numbers: it is made of arithmetic, comparisons and selects",
-      "rewrite it with numbers, tuples and supported functions; in a kernel, as a loop over the elements of the array")
-_code("flatten/while-unbounded", "the number of iterations is not known while flattening",
-      "straight-line code needs the trip count; here it depends on the data",
-      "leave out loops=\"unroll\", or use `for _ in range(LIMIT)` with a constant limit and `break` when done")
+      "a twin computes with numbers: it consists of arithmetic, comparisons and selects",
+      "use numbers, tuples and supported functions; in a kernel, write a loop over the elements of the array")
+_code("flatten/while-unbounded", "the iteration count is not known while flattening",
+      "a loop can be unrolled only if its iteration count is constant; here it depends on the data",
+      "remove loops=\"unroll\", or write `for _ in range(LIMIT)` with a constant limit and `break` when done")
 _code("flatten/loop-too-long", "unrolling exceeds the limit",
-      "every iteration becomes straight-line code",
-      "raise max_unroll=, make the constant bound smaller, or leave out loops=\"unroll\"")
-_code("flatten/iterable-not-static", "the loop does not run over something known while flattening",
-      "a loop runs over range, tuples, lists, dicts, arrays, enumerate, zip and reversed",
+      "an unrolled loop repeats its code for every iteration",
+      "raise max_unroll=, use a smaller constant bound, or remove loops=\"unroll\"")
+_code("flatten/iterable-not-static", "pyflat cannot determine what the loop runs over",
+      "loops can run over range, tuples, lists, dicts, arrays, enumerate, zip and reversed",
       "loop over range(...) or a sequence")
 _code("flatten/too-large", "the twin would have too many operations",
-      "each inlined call and each iteration adds its operations; notes name the loops and helpers that most are of",
+      "each inlined call and each unrolled iteration adds operations; the notes list the largest loops and helpers",
       "pass loops=\"masked\", shorten the loop, or flatten the inner function on its own")
-_code("flatten/recursion", "the function calls itself without a static end",
-      "a call is evaluated in place; a recursion whose end depends on the data never ends in place",
-      "write the recursion as a loop; its trips may depend on the data")
+_code("flatten/recursion", "the depth of the recursion depends on the data",
+      "calls are inlined, and inlining such a recursion would never end",
+      "write the recursion as a loop; its iteration count may depend on the data")
 _code("flatten/unknown-call", "this call cannot be inlined",
-      "it is neither a Python function whose text can be read nor one of the functions that pyflat knows",
-      "replace it by arithmetic or a supported function, or pass its result as an argument")
-_code("flatten/call-not-runnable", "a call was kept for a backend, and this engine cannot make it",
-      "a whitelisted call stays a call; numba cannot make it, NumPy and the interpreter only when they are told how",
-      "leave the name out of whitelist=, use a backend that has it, or give Call(name, arrays=...) or python=...")
-_code("flatten/fold-residual", "an operation is left that folding should have taken",
-      "strict_fold=True asks that nothing is computed whose value is known or is one of its operands",
-      "this is a gap in pyflat's folding, not an error of the function: report it, or leave out strict_fold=True")
+      "pyflat does not know this function, and cannot read its Python source",
+      "use arithmetic or a supported function instead, or pass the result as an argument")
+_code("flatten/call-not-runnable", "this engine cannot make a whitelisted call",
+      "whitelisted calls are not inlined; numba cannot make them, NumPy and the interpreter only if told how",
+      "remove the name from whitelist=, use a backend that has it, or give Call(name, arrays=...) or python=...")
+_code("flatten/fold-residual", "folding left an operation that it should have removed",
+      "strict_fold=True rejects operations whose result is known, or is one of their operands",
+      "the function is fine, pyflat's folding is incomplete: report it, or remove strict_fold=True")
 _code("flatten/unbound-name", "the name is not defined",
-      "it is neither a local, nor captured, nor a builtin",
+      "it is not a local variable, a captured variable or a builtin",
       "define the name before the function is flattened")
 _code("flatten/lane-to-object", "a computed value is used where a plain Python object is needed",
-      "the value depends on the data, and the operation needs one that is known while flattening",
-      "choose between known values (`a if n == 1 else b`), or make the parameter static where it is one value for the "
-      "whole call")
-_code("flatten/mixed-join", "two paths give values that one variable of the twin cannot hold",
-      "arrays of two shapes or dtypes, iterators, and what gets deeper in each turn of a loop have no common form",
-      "give arrays one shape and dtype on all paths, and look other objects up by a number")
+      "the value depends on the data, but the operation needs a value known while flattening",
+      "choose between known values (`a if n == 1 else b`), or make the parameter static if it has one value per call")
+_code("flatten/mixed-join", "two paths give values that cannot be merged",
+      "arrays of different shapes or dtypes, iterators, and objects nested deeper in each iteration cannot be merged",
+      "use one shape and dtype for arrays on all paths; look other objects up by a number")
 _code("flatten/list-mutation", "a list or dict changes in a way that depends on the data",
-      "the length of a list may depend on the data, but not here; a dict must have the same keys on all paths",
+      "here, the length of a list must not depend on the data; a dict must have the same keys on all paths",
       "use a fixed-size list and assign to its items")
-_code("flatten/effect", "an effect in the flattened path",
-      "I/O, writes to captured objects, globals and attributes cannot happen once for each element",
+_code("flatten/effect", "the function has a side effect",
+      "I/O, and writes to captured objects, globals and attributes, cannot happen once per element",
       "return the value instead of writing it")
-_code("flatten/result-kind", "an array cannot hold such a result",
-      "results are numbers, strings, None and objects that the function names, tuples, lists, dicts, namedtuples and "
-      "dataclasses of them, and arrays",
-      "return numbers of one kind (0.0 beside floats), strings, or a tuple or list of these")
-_code("flatten/argument-kind", "an argument cannot be a lane",
-      "lanes hold bool, int and float",
+_code("flatten/result-kind", "a result of this kind cannot be stored in an array",
+      "results can be numbers, strings, None, objects that the function names, arrays, and tuples, lists, dicts, "
+      "namedtuples and dataclasses of them",
+      "return numbers of one kind (0.0 with floats, not 0), strings, or a tuple or list of these")
+_code("flatten/argument-kind", "an argument cannot be used element by element",
+      "elements are bool, int or float",
       "make the argument static, or pass an array of numbers")
 _code("flatten/static-name", "static= names an unknown parameter",
       "only parameters of the function can be static",
       "use the parameter's name")
 _code("flatten/int-too-large", "an integer does not fit into 64 bits",
-      "int lanes are int64",
+      "ints in a twin are int64",
       "use a float constant, or keep the value below 2**63")
-_code("flatten/not-yet", "this is not built yet",
-      "the construct or option is planned, and is refused until it is exact",
+_code("flatten/not-yet", "this is not implemented yet",
+      "the construct or option is planned, but refused until it is exact",
       "see the help line of the message")
 _code("flatten/generator", "this use of a generator, or a coroutine, cannot be flattened",
-      "a twin computes and returns one value for each element, without stops in between",
-      "loop over the generator where it is made, return a tuple instead of yielding, pass what would be awaited as an "
-      "argument")
-_code("flatten/target-operation", "the target has no such operation or constant",
-      "the language of the target has fewer functions than Python, or other numbers",
+      "a twin computes one value per element and cannot be suspended",
+      "loop over the generator where you create it, return a tuple instead of yielding, or pass the awaited value in "
+      "as an argument")
+_code("flatten/target-operation", "the target does not support this operation or constant",
+      "the target language has fewer functions than Python, or different number types",
       "rewrite the expression, or run the twin on NumPy or numba")
-_code("flatten/target-dtype", "the target does not compute in float32 on purpose",
-      "its numbers have a format of their own: only the numpy and numba targets have lanes of float32",
-      'leave dtype="float32" out, or run the twin on NumPy or numba')
-_code("flatten/target-unchecked", "the target cannot tell in which lanes Python raises",
+_code("flatten/target-dtype", "the target does not support dtype=\"float32\"",
+      "the target has its own number format; only numpy and numba support float32",
+      'remove dtype="float32", or run the twin on NumPy or numba')
+_code("flatten/target-unchecked", "the target cannot detect where Python raises",
       "a GPU computes in 32 bits: where Python divides by exactly zero, it may divide by almost zero",
-      "add errors=\"unchecked\": lanes in which the original raises then mean nothing")
-_code("flatten/memory-mode", "an array that the kernel makes cannot be what memory= asks for",
-      "an array is virtual or keeps a few of its rows only where results, exceptions and warnings stay the same",
-      "leave it out of memory=; `explain()` says what each array is, and why")
-_code("flatten/option", "the option does not go with this form of twin, or with its target",
-      "lanes, kernels over arrays and targets differ in what there is to set, and no option is ignored without a word",
-      "leave the option out; docs/reference/options.md says what each does where")
+      "pass errors=\"unchecked\": elements for which the original raises then contain garbage")
+_code("flatten/memory-mode", "an array of the kernel cannot be kept as memory= asks",
+      "an array can be virtual or a buffer of rows only if results, exceptions and warnings stay the same",
+      "remove it from memory=; `explain()` shows how each array is kept, and why")
+_code("flatten/option", "the option does not apply to this form of twin or to its target",
+      "lanes, kernels and targets support different options, and pyflat does not ignore one silently",
+      "remove the option; docs/reference/options.md shows where each option applies")
 _code("flatten/bad-call", "the arguments do not fit the called function",
       "Python would raise TypeError here on every path that reaches it",
       "fix the call")
@@ -190,7 +189,7 @@ def _snippet(span: Span, label: str) -> list[str]:
 
 
 class FlattenError(Exception):
-    """A function, call or option that pyflat refuses; `.code` is stable, `.diagnostic` has the parts."""
+    """A function, call or option that pyflat cannot handle. `.code` is stable; `.diagnostic` has the parts."""
 
     def __init__(self, diagnostic: Diagnostic):
         super().__init__(diagnostic.render())
@@ -221,4 +220,4 @@ def refuse(
 
 
 class InternalError(AssertionError):
-    """A bug of pyflat, not of the user: the message shows the IR and marks the offending line."""
+    """A bug in pyflat, not in your code. The message shows the IR and marks the offending line."""

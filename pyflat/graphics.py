@@ -1,4 +1,4 @@
-"""Shaders: a Python function of a place in a picture as WGSL or GLSL, rendered on a GPU and by NumPy.
+"""Shaders: a Python function of a pixel position as WGSL or GLSL, rendered on a GPU or by NumPy.
 
     from pyflat.vec import Vec2, Vec3, length, smoothstep, vec3
 
@@ -9,9 +9,9 @@
     on_gpu = graphics.render(disc, 320, 240, radius=0.3)          float32, shape (240, 320, 4)
     on_cpu = graphics.paint(disc, 320, 240, radius=0.3)           float64, the same by the NumPy twin
 
-Two numbers of the function are the place, the centre of a pixel: u from 0.0 on the left to 1.0 on the right, v from 0.0
-at the bottom to 1.0 at the top. They are the parameters that are no uniforms: two floats, or one `Vec2`. The result is
-grey (one number), rgb or rgba, 0.0 to 1.0.
+The function takes the position of a pixel's centre: u from 0.0 (left) to 1.0 (right), v from 0.0 (bottom) to 1.0 (top).
+These are the parameters other than uniforms: two floats, or one `Vec2`. The result is grey (one number), rgb or rgba,
+0.0 to 1.0.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class Shader:
     whitelist: Mapping[str, Call]
 
     def fragment(self, language: Language = "wgsl", prelude: str = "") -> str:
-        """The fragment shader; in WGSL with the vertex shader that goes with it. `prelude` has the functions that the
-        twin's `whitelist=` keeps, in the language."""
+        """The fragment shader, in WGSL with its vertex shader. `prelude` defines the functions of the twin's
+        `whitelist=` in the shading language."""
         printed = self._printed(language, prelude)
         return str(_module(language).fragment(printed, self.uniform))
 
     def optimized(self) -> Shader:
-        """The shader after the backend's steps with all of fast math: fewer operations, other last digits, and nothing
-        to rely on for nan and infinities. A shader with a loop stays as it is."""
+        """The shader optimised with all of fast math: fewer operations, different last digits, and undefined results
+        for nan and infinities. A shader with a loop stays unchanged."""
         from pyflat.backend import FlatFunction, flatten_fold, flatten_fuse, flatten_optimize
         from pyflat.passes.pipelines import VALUES, run
 
@@ -78,7 +78,7 @@ class Shader:
         return replace(self, ir=flatten_fuse(fast, fast_math=True).ir)
 
     def render(self, width: int, height: int, prelude: str = "") -> npt.NDArray[np.float32]:
-        """The picture, as `render` gives it."""
+        """The picture, as from `render`."""
         from pyflat.targets.wgsl.run import run_fragment
 
         return run_fragment(self._printed("wgsl", prelude), self.uniform, self.values, width, height)
@@ -98,11 +98,11 @@ def _module(language: str) -> Any:
 
 @with_room
 def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
-    """Flatten a function, or a twin with options of its own, for a picture. `uniforms` gives a value to each parameter
-    that is the same for all pixels: a number, a vector, or an object, known while the shader is made, as are those that
-    the twin's `static=` names. Parameters with a default are uniforms too.
+    """Flatten a function, or a twin with its options, for a picture. `uniforms` gives a value to each parameter that is
+    the same for all pixels: a number, a vector, or an object. Objects, and parameters in the twin's `static=`, are
+    fixed when the shader is made. Parameters with a default are uniforms too.
 
-    Raises FlattenError where `fn` cannot be flattened, TypeError where it makes no colour of a place.
+    Raises FlattenError if `fn` cannot be flattened, TypeError if it does not return a colour for a position.
     """
     given = _Parameters.of(fn, uniforms)
     flags: list[bool] = []
@@ -114,7 +114,7 @@ def shader(fn: Callable[..., Any], /, **uniforms: Any) -> Shader:
     done = flatten(given.function, given.shapes, given.options)
     size = sum(1 for _ in leaves(done.spec.result))
     if size not in COLOURS:
-        raise TypeError(f"{given.function.__name__} gives {size} numbers, which is no colour: expected one (grey), "
+        raise TypeError(f"{given.function.__name__} gives {size} numbers, which is not a colour: expected one (grey), "
                         "three (rgb) or four (rgba)")
     return Shader(done.flat, done.spec.result, tuple(flags), tuple(values), done.spec.opaque.entries)
 
@@ -133,13 +133,13 @@ def fragment(fn: Callable[..., Any], /, *, uniforms: Collection[str] | Mapping[s
 def render(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float32]:
     """The picture of `fn` on the device that wgpu finds: shape (height, width, 4), float32, the top row first.
 
-    Raises ImportError without wgpu, `pyflat.targets.wgsl.run.NoAdapter` where it finds no device.
+    Raises ImportError without wgpu, `pyflat.targets.wgsl.run.NoAdapter` if it finds no device.
     """
     return shader(fn, **uniforms).render(width, height)
 
 
 def paint(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float64]:
-    """The picture of `fn` by the NumPy twin, in 64 bits; pixels in which `fn` raises are nan."""
+    """The picture of `fn` by the NumPy twin, in 64 bits; pixels for which `fn` raises are nan."""
     given = _Parameters.of(fn, uniforms)
     u, v = np.meshgrid((np.arange(width) + 0.5) / width, 1.0 - (np.arange(height) + 0.5) / height)
     places = iter((u, v))
@@ -158,7 +158,7 @@ def paint(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -
 
 
 def to_bytes(picture: Picture) -> npt.NDArray[np.uint8]:
-    """A picture as bytes: 0.0 is 0, 1.0 is 255; what lies outside is clamped, nan is 0."""
+    """Convert a picture to bytes: 0.0 to 0, 1.0 to 255, with clamping; nan to 0."""
     return np.round(np.nan_to_num(np.clip(picture, 0.0, 1.0)) * 255.0).astype(np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""pyflat for other people's backends: functions without control flow, calls or loops, as a list of nodes.
+"""pyflat for your own backend: functions without control flow, calls or loops, as a list of nodes.
 
     from pyflat.backend import Call, flatten_fold, flatten_function
 
@@ -6,7 +6,7 @@
     for node in flat.nodes:
         emit(node.opcode, node.inputs, node.attrs)
 
-docs/how-to/backend.md is the whole story.
+See docs/how-to/backend.md.
 """
 
 from pyflat.backend.flat import FlatFunction, Node

@@ -32,7 +32,7 @@ _ZERO = {BOOL: False, INT: 0, FLOAT: 0.0}
 
 @dataclass(eq=False, slots=True)
 class Node:
-    """One node; two nodes are equal when they are the same one.
+    """One node. Nodes compare by identity.
 
     index    its place in `flat.nodes`
     opcode   "param", "const", or an operation
@@ -60,10 +60,10 @@ class Node:
 
 @dataclass(frozen=True)
 class FlatFunction:
-    """What `flatten_function` gives. Every step takes one and gives a new one; none changes its argument.
+    """The result of `flatten_function`. Every step takes one and returns a new one; none changes its argument.
 
-    ok, error     False and the FlattenError where flattening was refused and `raises=False`; then nothing else is there
-    name          of the function
+    ok, error     False and the FlattenError if flattening failed with `raises=False`; the rest is then empty
+    name          the name of the function
     nodes         the walk: params first, then each constant before its first use and operations in order
     params        the nodes of the parameters: one for each number, in signature order, records depth first
     results       the nodes of the results, likewise
@@ -71,8 +71,8 @@ class FlatFunction:
                   path of the bool that says where a result is None ends in "is_none" (`Maybe`)
     whitelist     the entries of the opaque calls, by name
     ir            the same function in pyflat's IR
-    steps         the steps that it went through
-    options       what `flatten_function` was given besides
+    steps         the steps applied so far
+    options       the other arguments of `flatten_function`
     """
 
     name: str
@@ -134,7 +134,7 @@ class FlatFunction:
         return self._walked[2]
 
     def counts(self) -> dict[str, int]:
-        """Operations by opcode, most frequent first; what computes nothing (`is_free`) is left out."""
+        """Count operations by opcode, most frequent first, without those that compute nothing (`is_free`)."""
         counter = Counter(node.opcode for node in self.nodes if not self.is_free(node))
         return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
@@ -144,7 +144,7 @@ class FlatFunction:
         return sum(self.counts().values())
 
     def is_free(self, node: Node) -> bool:
-        """It computes nothing: a param, a constant, a part of a vector, a vector of constants or of all of a record."""
+        """Whether a node computes nothing: param, constant, part of a vector, vector of constants or a whole record."""
         if node.opcode in FREE:
             return True
         if node.opcode != "pack":
@@ -156,8 +156,8 @@ class FlatFunction:
         return frozenset(tuple(map(self._node_of.__getitem__, vector)) for vector in self.vectors())
 
     def vectors(self) -> list[tuple[Value, ...]]:
-        """The vectors that are there, as all their numbers in order: parameters that are records of floats, and what
-        opaque calls give."""
+        """The existing vectors, as their numbers in order: parameters that are records of floats, and results of
+        opaque calls."""
         found: list[tuple[Value, ...]] = []
         params = iter(self.ir.params)
         for shape in self.arguments.values():
@@ -172,22 +172,22 @@ class FlatFunction:
         return found
 
     def run(self, *args: Any) -> Any:
-        """One lane by the interpreter: Python values in and out, as the original has them."""
+        """Run one element in the interpreter, on Python values, like the original."""
         found = self.run_leaves([leaf for arg in args for leaf in flat_values(arg)]).values
         return rebuild(self.result, iter(found))
 
     def run_leaves(self, lane: Sequence[Any]) -> LaneResult:
-        """One lane: a number for each param; the results, and whether some `fault` node holds."""
+        """Run one element on a number for each param. Returns the results, and whether a `fault` node is true."""
         numbers = [_as_kind(value, param.kind) for value, param in zip(lane, self.ir.params, strict=True)]
         return run(self.ir, numbers, calls=self.calls)
 
     def call_meaning(self, node: Node) -> Callable[..., Any]:
-        """What a `call` node computes, as a function of its inputs: for interpreters and tests. Raises FlattenError
-        `flatten/call-not-runnable` where nothing says so."""
+        """The function that a `call` node computes, for interpreters and tests. Raises FlattenError
+        `flatten/call-not-runnable` if it is unknown."""
         return self.calls.meaning_of(node.attrs, node.kind == "pack", node.span)
 
     def with_ir(self, function: Function, step: str) -> FlatFunction:
-        """The function after a step of your own over the IR. Raises InternalError where that broke the IR."""
+        """Return the function with this IR, after a custom step. Raises InternalError if the IR is invalid."""
         validate(function)
         steps = (*self.steps, step) if step and step not in self.steps else self.steps
         return replace(self, function=function, steps=steps)

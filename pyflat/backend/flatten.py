@@ -24,15 +24,15 @@ from pyflat.passes.split_uniform import split_uniform
 
 @dataclass(frozen=True)
 class Preshader:
-    """`preamble` has the uniform arguments, and one result for each of `links`: the parameters that `body` has after
-    its own. `body` gives the results."""
+    """`preamble` takes the uniform arguments and computes a value for each of `links`, which are additional parameters
+    of `body`. `body` computes the results."""
 
     preamble: FlatFunction
     body: FlatFunction
     links: tuple[str, ...]
 
     def run(self, *args: Any) -> Any:
-        """One lane: first the preamble, then the body."""
+        """Run one element: first the preamble, then the body."""
         values = dict(zip(self._arguments, args, strict=True))
         uniform = [n for name in self.preamble.arguments for n in flat_values(values[name])]
         once = self.preamble.run_leaves(uniform).values
@@ -46,7 +46,7 @@ class Preshader:
 
 @with_room
 def preshader(flat: FlatFunction, uniform: Iterable[str]) -> Preshader:
-    """Split a function by the names of the arguments that are the same in every lane.
+    """Split a function by its uniform arguments, the ones that are the same for every element.
 
     Barriers and guarded calls stay in the body. Raises FlattenError `flatten/static-name` for an unknown argument.
     """
@@ -85,20 +85,20 @@ def flatten_function(
     max_unroll: int = 4096,
     none: bool = False,
 ) -> FlatFunction:
-    """Flatten `fn`: user calls inlined, branches made selects, loops unrolled; nothing is folded yet.
+    """Flatten `fn`: calls are inlined, branches become selects, loops are unrolled. Nothing is folded yet.
 
     whitelist    calls that the backend makes itself: names, or `Call` entries
-    kinds        of the plain parameters: "f8,i8,b"; `arguments` and `static`: see `arguments.argument_shapes`
-    raises       False: a refusal is `flat.error`, and `flat.ok` is False
-    strict_fold  also run `flatten_fold`, and refuse (`flatten/fold-residual`) what it should have taken and did not
-    faults       what becomes of the lanes in which Python raises. "drop": nothing says which they are, and their values
-                 mean nothing; "mask": one more bool result, true in those lanes; "keep": `fault` nodes stay, in order
-    max_unroll   iterations of a loop nest
-    none         lanes that return None where others return numbers are not among those in which Python raises: one more
-                 bool result says which they are (`Maybe` in `flat.result`)
+    kinds        kinds of the plain parameters: "f8,i8,b"; `arguments` and `static`: see `arguments.argument_shapes`
+    raises       False: store an error in `flat.error` and set `flat.ok` to False
+    strict_fold  also run `flatten_fold`, and raise `flatten/fold-residual` if it leaves an operation to fold
+    faults       how to treat elements for which Python raises. "drop": not marked, their values are garbage; "mask": a
+                 further bool result, true for these elements; "keep": `fault` nodes stay, in order
+    max_unroll   the most iterations of a loop nest
+    none         mark elements that return None where others return numbers in a further bool result (`Maybe` in
+                 `flat.result`), instead of treating them as errors
 
-    Post: `flat.nodes` has no call but whitelisted ones, no branch, no loop; `flat.run` computes in every lane what `fn`
-    computes there. Raises FlattenError for what cannot be flattened, among it a loop whose trips depend on lanes.
+    Post: `flat.nodes` contains whitelisted calls only, no branches and no loops; `flat.run` computes what `fn` computes
+    for every element. Raises FlattenError for unsupported code, such as a loop whose iteration count depends on data.
     """
     if faults not in ("drop", "mask", "keep"):
         raise ValueError(f"faults={faults!r}: expected 'drop', 'mask' or 'keep'")

@@ -1,6 +1,6 @@
 """The pure dataflow graph of a flat function: nodes and typed edges, as JSON, DOT and SVG.
 
-There is no control in it: a branch is a `select`. For the graph with control tokens that runs by itself see
+There is no control in it: a branch is a `select`. For a self-contained graph with control tokens, see
 docs/how-to/dataflow.md.
 """
 
@@ -75,7 +75,7 @@ class FlatGraph:
         return "\n".join([*lines, "}"]) + "\n"
 
     def to_svg(self) -> str:
-        """Laid out by Graphviz. Raises RuntimeError where its program `dot` is not installed."""
+        """SVG, laid out by Graphviz. Raises RuntimeError if its program `dot` is not installed."""
         program = shutil.which("dot")
         if program is None:
             raise RuntimeError("SVG needs the program dot of Graphviz (https://graphviz.org/download): install it, or "

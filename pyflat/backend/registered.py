@@ -1,11 +1,11 @@
-"""Targets of other packages: entry points of the group "pyflat.targets".
+"""Targets from other packages: entry points of the group "pyflat.targets".
 
     [project.entry-points."pyflat.targets"]
     stack = "my_package:compile"
 
-makes "stack" a target name like "numpy". What the entry point names is a `pyflat.targets.Target`; or a function, which
-is called with a `pyflat.backend.FlatFunction` that is folded and whose last result says which lanes are faults, and
-gives a function from lanes to results: see docs/how-to/backend.md.
+makes "stack" a target name like "numpy". The entry point names a `pyflat.targets.Target`, or a function that is called
+with a folded `pyflat.backend.FlatFunction` whose last result marks the elements that raise, and that returns a function
+from arrays to results: see docs/how-to/backend.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GROUP = "pyflat.targets"
 
 
 class Registered(str):
-    """The name of a target that another package brings."""
+    """The name of a target from another package."""
 
     __slots__ = ()
 
@@ -30,8 +30,8 @@ def registered() -> dict[str, metadata.EntryPoint]:
 
 
 def target(name: str) -> Registered:
-    """The name of a registered target, for `twin.to`. ValueError when no installed package brings it."""
+    """The name of a registered target, for `twin.to`. Raises ValueError if no installed package provides it."""
     if name not in registered():
         known = ", ".join(registered()) or "none are installed"
-        raise ValueError(f"no installed package brings the target {name!r} (entry points of {GROUP}: {known})")
+        raise ValueError(f"no installed package provides the target {name!r} (entry points of {GROUP}: {known})")
     return Registered(name)

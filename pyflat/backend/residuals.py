@@ -1,4 +1,4 @@
-"""What folding should have taken: an oracle of its own for each kind of residual.
+"""What folding should have removed: one oracle for each kind of residual.
 
 None of them shares code with the passes. The main one does not know any identity: it runs each operation on edge values
 and sees that the result is always the same, or always one of the operands. So a fold that was missed, or lost, shows.
@@ -43,7 +43,7 @@ _DEEPEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """A node that should not be there."""
+    """A node that folding should have removed."""
 
     kind: str
     node: Node
@@ -54,7 +54,7 @@ class Residual:
 
 
 def fold_residuals(flat: FlatFunction) -> list[Residual]:
-    """What `flatten_fold` should have taken, in the order of the nodes; empty after it."""
+    """The nodes that `flatten_fold` should remove, in order; empty after it."""
     found: list[Residual] = []
     used = {node for each in flat.nodes for node in each.inputs} | set(flat.results)
     seen: dict[Any, Node] = {}

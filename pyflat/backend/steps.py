@@ -1,4 +1,4 @@
-"""The steps between flattening and a backend: each takes a FlatFunction and gives a new one.
+"""The steps between flattening and a backend: each takes a FlatFunction and returns a new one.
 
     flatten_function -> flatten_fold -> flatten_optimize -> flatten_fuse -> (flatten_pack) -> the backend
 
@@ -25,14 +25,14 @@ Contract = Literal[False, "mad", "fma"]
 
 @dataclass(frozen=True, slots=True)
 class FastMath:
-    """Parts of fast math, all off. `FastMath.all()` has them on.
+    """The parts of fast math, all off by default; `FastMath.all()` turns them on.
 
     finite           no operand and no result is nan or infinite
-    no_signed_zeros  -0.0 is as good as 0.0
-    reassoc          sums and products in another order, common factors taken out, dot products
-    reciprocal       quotients as products with reciprocals, which are shared
+    no_signed_zeros  -0.0 may become 0.0
+    reassoc          reorder sums and products, take out common factors, form dot products
+    reciprocal       replace quotients by products with shared reciprocals
     contract         x*y + z is one operation: "mad", rounded as the backend has it, or "fma", rounded once
-    approx           powers and roots by other operations: x**3 is x*x*x
+    approx           replace powers and roots by other operations: x**3 by x*x*x
     """
 
     finite: bool = False
@@ -64,10 +64,10 @@ def fast_math_of(given: FastMath | bool) -> FastMath:
 
 @with_room
 def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
-    """What is known is not computed: operations on constants, exact identities, selects whose arm is known, operations
-    that were made already, operations that nothing uses, opaque calls on constants (where their entry allows it).
+    """Remove operations with a known result: operations on constants, exact identities, selects with a known outcome,
+    repeated operations, unused operations, and opaque calls on constants (if their entry allows it).
 
-    Pre: `flat.ok`. Post: `fold_residuals(flat)` is empty; with `strict` that is checked, and a residual is the
+    Pre: `flat.ok`. Post: `fold_residuals(flat)` is empty; with `strict`, this is checked, and a residual raises
     FlattenError `flatten/fold-residual`.
     """
     folded = _through(flat, pipelines.fold(_evaluation(flat.calls)), "fold")
@@ -80,12 +80,12 @@ def flatten_fold(flat: FlatFunction, *, strict: bool = False) -> FlatFunction:
 
 @with_room
 def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
-    """Fewer or cheaper operations of the same kinds: chains of selects, fused and factored selects, collected sums and
-    products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `steps` also the algebra of real
-    numbers, collected sums and products of floats, reciprocals.
+    """Reduce the number and cost of operations: chains of selects, fused and factored selects, collected sums and
+    products of ints, De Morgan, merged comparisons, deeper algebra. With parts of `fast_math`, also use the algebra of
+    real numbers, collect sums and products of floats, and share reciprocals.
 
-    Pre: `flat.ok`; `finite` needs faults="drop", because faults are found by looking for nan and infinity (ValueError).
-    Post: `flat.size` has not grown, unless for cheaper operations under fast math; no fold residual is left.
+    Pre: `flat.ok`; `finite` needs faults="drop", because errors show up as nan and infinity (ValueError).
+    Post: `flat.size` has not grown, except for cheaper operations under fast math; no fold residual remains.
     """
     fast = _checked(flat, fast_math)
     return _through(flat, pipelines.optimize(_evaluation(flat.calls), fast.parts), "optimize")
@@ -93,8 +93,8 @@ def flatten_optimize(flat: FlatFunction, *, fast_math: FastMath | bool = False) 
 
 @with_room
 def flatten_fuse(flat: FlatFunction, *, fast_math: FastMath | bool = False) -> FlatFunction:
-    """Several operations as one that backends have: min, max and clamp, exactly. With `contract`: mad or fma; with
-    `reassoc` besides: lerp, dot products and horizontal sums over vectors ("pack" where one has to be made).
+    """Combine operations into ones that backends have: exactly, min, max and clamp; with `contract`, mad or fma; with
+    `reassoc` too, lerp, dot products and horizontal sums over vectors ("pack" if a vector must be built).
 
     Pre: `flat.ok`, and what `flatten_optimize` needs. Post: `flat.size` has not grown.
     """

@@ -44,20 +44,20 @@ class BenchRow:
 @click.argument("spec")
 @click.argument("data", nargs=-1)
 @click.option("--lanes", type=click.IntRange(min=1), default=100_000, show_default=True,
-              help="How many random lanes, where there is no DATA.")
+              help="Number of random elements if no DATA is given.")
 @click.option("--range", "limits", type=(float, float), default=(0.0, 1.0), show_default=True, metavar="LOW HIGH",
-              help="Of random floats and ints.")
+              help="Range of the random floats and ints.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of random arguments; default: annotations, defaults, float.")
 @click.option("--plot", metavar="FILE",
-              help="Bars as a picture (.svg, .png); needs matplotlib: pip install '.[plot]' in a checkout.")
+              help="Draw the bars to a file (.svg, .png); needs matplotlib: pip install '.[plot]' in a checkout.")
 def bench(
     spec: str, data: tuple[str, ...], lanes: int, limits: tuple[float, float], kinds: str | None, plot: str | None
 ) -> None:
-    """Compare the twins of SPEC, exact, with np.vectorize and numba.vectorize on the same arrays.
+    """Time the exact twins of SPEC against np.vectorize and numba.vectorize on the same arrays.
 
     DATA are arguments as for `pyflat profile`: file.npy, file.npz:name, file.csv:column, or a Python literal. Without
-    DATA the lanes are random. The module of SPEC is imported, and the function is run. All contenders run in turns in
-    this process, after a first call of each that does not count; of each the fastest call is said.
+    DATA the elements are random. The module of SPEC is imported, and the function runs. All contenders run alternately
+    in this process, after one warm-up call each; the fastest call of each is reported.
     """
     import pyflat
 

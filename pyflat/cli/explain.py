@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyflat.runtime.twins import Twin
 
 _TARGETS = click.Choice(having("explain"))
-_STATIC_HELP = "A parameter that is no lane, but known (static); may be repeated."
+_STATIC_HELP = "A parameter with one fixed value (static); may be repeated."
 
 
 def _twin(spec: str, static: tuple[str, ...], options: dict[str, Any]) -> Twin[..., Any]:
@@ -32,14 +32,14 @@ def _twin(spec: str, static: tuple[str, ...], options: dict[str, Any]) -> Twin[.
 @click.command()
 @click.argument("spec")
 @click.option("--target", type=_TARGETS, help="The engine; default: the decorator's, or numpy.")
-@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or within some ulp.")
-@click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
+@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or a few ulp off.")
+@click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The precision of floats.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)
-@click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
+@click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="How to translate loops.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Say what the twin of the function SPEC costs and why.
+    """Report what the twin of SPEC costs, and why.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
     the function is not run.
@@ -56,7 +56,7 @@ def explain(spec: str, kinds: str | None, static: tuple[str, ...], as_json: bool
 @click.argument("spec")
 @click.argument("data", nargs=-1)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The page that is written; default: NAME-report.html.")
+              help="The page to write; default: NAME-report.html.")
 @click.option("--target", type=_TARGETS, help="The engine; default: the decorator's, or numpy.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)
@@ -64,10 +64,10 @@ def report(
     spec: str, data: tuple[str, ...], output: Path | None, target: str | None, kinds: str | None,
     static: tuple[str, ...],
 ) -> None:
-    """Write a page with the original of SPEC beside its twin, each line linked with what became of it.
+    """Write a page that shows SPEC next to its twin and links each line with its translation.
 
-    DATA are arguments as for `pyflat profile`: then the page says how many lanes take each arm. A function that is
-    refused has a page too, and the exit status is 1. The module of SPEC is imported; the function is not run.
+    DATA are arguments as for `pyflat profile`; with them, the page reports how many elements take each branch. A
+    refused function has a page too, and the exit status is 1. The module of SPEC is imported; the function is not run.
     """
     positional, named = arguments(data)
     try:
@@ -89,9 +89,9 @@ def report(
 @click.argument("data", nargs=-1)
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]", help=_STATIC_HELP)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
-@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Write a picture too (needs matplotlib).")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Also draw it (needs matplotlib).")
 def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: bool, plot: str | None) -> None:
-    """Count which arms and how many trips the lanes of DATA take in the function SPEC.
+    """Count the branches and loop iterations that the elements of DATA take in SPEC.
 
     DATA are its arguments: file.npy, file.npz:name, file.csv:column, or a Python literal; NAME=DATA passes one by name.
     The module of SPEC is imported; the function is not run.

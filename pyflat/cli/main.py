@@ -1,9 +1,9 @@
 """The command line: the group of all commands, the short ones, and what ends the process.
 
-Exit status: 0, 1 for a refused function or a library that is not installed (the message on stderr), 2 for a name or
-option that is wrong (one line on stderr), 3 for a bug of pyflat.
+Exit status: 0, 1 for a refused function or a missing library (the message on stderr), 2 for a wrong name or option
+(one line on stderr), 3 for a bug in pyflat.
 
-    codes        the codes of refusals, and what each means
+    codes        the error codes, and what each means
     export       twins as a file of NumPy text that needs no pyflat; 1 when a function is left out, or is out of date
     build        the same as an extension module of NumPy ufuncs, compiled
     stubs        stub files, in which type checkers see the types of calls with arrays
@@ -53,19 +53,19 @@ OUTSIDE = 4
 @click.argument("spec")
 @click.option("--kinds", metavar="f8,i8,b,c16,f8[:]",
               help="Kinds of the arguments; default: annotations, defaults, float.")
-@click.option("--target", type=click.Choice(having("verified")), multiple=True, help="Default: all of them.")
-@click.option("--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Batches of random lanes.")
-@click.option("--ulps", type=click.IntRange(min=0), default=0, help="How far float results may differ; default 0.")
-@click.option("--static", multiple=True, metavar="NAME=VALUE", help="An argument that is fixed; may be repeated.")
+@click.option("--target", type=click.Choice(having("verified")), multiple=True, help="The engine; default: all.")
+@click.option("--examples", type=click.IntRange(min=1), default=200, show_default=True, help="Random batches to try.")
+@click.option("--ulps", type=click.IntRange(min=0), default=0, help="Allowed difference of floats; default 0.")
+@click.option("--static", multiple=True, metavar="NAME=VALUE", help="A fixed argument; may be repeated.")
 def verify(
     spec: str, kinds: str | None, target: tuple[str, ...], examples: int, ulps: int, static: tuple[str, ...]
 ) -> None:
-    """Compare the twin of SPEC with its original over edge values and random lanes.
+    """Compare the twin of SPEC with its original on edge values and random values.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function; a module alone means every function in it
-    that is decorated with pyflat.flatten. The module is imported, and the function is run thousands of times. A kernel
-    over arrays is compared on random arrays, all of whose axes have one length. Exit status: 0 when all agree, 1 when
-    a twin differs or is refused, 4 when none could be compared.
+    that is decorated with pyflat.flatten. The module is imported, and the function runs thousands of times. A kernel
+    over arrays is compared on random arrays whose axes all have the same length. Exit status: 0 if all agree, 1 if a
+    twin differs or is refused, 4 if none could be compared.
     """
     from pyflat.testing.flattened import NotVerifiableError, verify_flattened
 
@@ -98,10 +98,10 @@ def verify(
 @click.command()
 @click.argument("spec")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
-@click.option("--seconds", type=click.FloatRange(min=0.001), default=20.0, show_default=True, help="Time of a proof.")
-@click.option("--static", multiple=True, metavar="NAME=VALUE", help="An argument that is fixed; may be repeated.")
+@click.option("--seconds", type=click.FloatRange(min=0.001), default=20.0, show_default=True, help="Time limit.")
+@click.option("--static", multiple=True, metavar="NAME=VALUE", help="A fixed argument; may be repeated.")
 def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...]) -> None:
-    """Prove by z3 that the flat form of SPEC has, in each lane, the value of its path.
+    """Prove with z3 that flattening does not change any result of SPEC.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
     the function is not run.
@@ -152,16 +152,16 @@ STEPS = ("flatten", "fold", "optimize", "fuse")
 
 @click.command()
 @click.argument("spec")
-@click.option("--format", "shape", type=click.Choice(FORMATS), default="text", help="text: the nodes, one a line.")
+@click.option("--format", "shape", type=click.Choice(FORMATS), default="text", help="text: one node per line.")
 @click.option("--steps", type=click.Choice(STEPS), default="fuse", help="The last step; default: all of them.")
 @click.option("--fast-math", is_flag=True, help="Allow rewrites that change the last digits.")
 @click.option("--kinds", metavar="f8,i8,b", help="Kinds of the arguments; default: annotations, defaults, float.")
-@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep; may be repeated.")
-@click.option("--strict-fold", is_flag=True, help="Refuse what folding should have taken and did not.")
+@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep as it is; may be repeated.")
+@click.option("--strict-fold", is_flag=True, help="Fail if folding leaves an operation that it should remove.")
 def graph(
     spec: str, shape: str, steps: str, fast_math: bool, kinds: str | None, whitelist: tuple[str, ...], strict_fold: bool
 ) -> None:
-    """Print the graph of the function SPEC: no calls, no branches, no loops.
+    """Print SPEC as a graph without calls, branches or loops.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
     the function is not run.
@@ -205,23 +205,23 @@ def _results(flat: FlatFunction) -> Iterator[str]:
 
 @click.command()
 @click.argument("spec")
-@click.option("--stage", type=click.Choice(STAGES), help="What is before the twin, or its test for faults.")
-@click.option("--target", type=click.Choice(having("shows")), help="Runnable text, the graph, or a shader.")
-@click.option("--diff", is_flag=True, help="The original beside the twin (a unified diff in a pipe).")
-@click.option("--faults", is_flag=True, help="Beside the twin its test: in which lanes the original may raise.")
+@click.option("--stage", type=click.Choice(STAGES), help="An earlier stage, or the test for failing elements.")
+@click.option("--target", type=click.Choice(having("shows")), help="Print runnable text, the graph, or a shader.")
+@click.option("--diff", is_flag=True, help="Original and twin side by side (a unified diff in a pipe).")
+@click.option("--faults", is_flag=True, help="Also print the test for elements where the original may raise.")
 @click.option("--kinds", metavar="f8,i8,b,c16", help="Kinds of the arguments; default: annotations, defaults, float.")
 @click.option("--static", multiple=True, metavar="NAME[=VALUE]",
-              help="A parameter that is no lane, but known (static); may be repeated.")
-@click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="What becomes of loops.")
-@click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Limit of iterations over a loop nest.")
-@click.option("--max-trips", type=click.IntRange(min=1), metavar="N", help="Bound of loops that stay loops.")
-@click.option("--errors", type=click.Choice(["raise", "mask", "nan", "unchecked"]), help="What a failing lane gives.")
-@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or within some ulp.")
-@click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The width of float lanes.")
+              help="A parameter with one fixed value (static); may be repeated.")
+@click.option("--loops", type=click.Choice(["auto", "unroll", "masked"]), help="How to translate loops.")
+@click.option("--max-unroll", type=click.IntRange(min=1), metavar="N", help="Most iterations to unroll a loop nest to.")
+@click.option("--max-trips", type=click.IntRange(min=1), metavar="N", help="Iteration limit of loops that remain.")
+@click.option("--errors", type=click.Choice(["raise", "mask", "nan", "unchecked"]), help="How to report errors.")
+@click.option("--math", type=click.Choice(["exact", "fast"]), help="CPython's bits, or a few ulp off.")
+@click.option("--dtype", type=click.Choice(["float64", "float32", "input"]), help="The precision of floats.")
 @click.option("--fast-math", is_flag=True, default=None, help="Allow rewrites that change the last digits.")
 @click.option("--parallel", is_flag=True, default=None, help="Use more than one thread.")
-@click.option("--cache/--no-cache", default=None, help="Keep compiled twins.")
-@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep; may be repeated.")
+@click.option("--cache/--no-cache", default=None, help="Reuse compiled twins.")
+@click.option("--whitelist", multiple=True, metavar="NAME", help="A call to keep as it is; may be repeated.")
 def show(
     spec: str,
     stage: Stage | None,
@@ -258,12 +258,11 @@ def show(
 @click.argument("data", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
-    """Say what decides about values here: versions, processor, C library, ways, cache, options.
+    """Report what affects results on this machine: versions, processor, C library, ways, cache, options.
 
-    With SPEC, and DATA as for `pyflat profile`, the twin of the function is compared with its original for these
-    arguments, on each target and in each way that the call asks for; where they differ, what is printed is a report to
-    send. The module of SPEC is imported, and the function is run. Exit status: 1 where a twin differs, fails or is
-    refused on every target.
+    With SPEC and DATA (as for `pyflat profile`), the twin is compared with its original on these arguments, for each
+    target and each way that the call can take. If they differ, the output is a bug report to send. The module of SPEC
+    is imported, and the function runs. Exit status: 1 if a twin differs, fails, or is refused on every target.
     """
     from pyflat.inspection import doctor as found
 
@@ -297,12 +296,12 @@ def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
 @click.command()
 @click.argument("modules", nargs=-1, required=True, metavar="MODULE...")
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Write DIR/package/module.pyi; without it, the text goes to stdout.")
+              help="Write DIR/package/module.pyi; default: stdout.")
 def stubs(modules: tuple[str, ...], output: Path | None) -> None:
-    """Write stub files (.pyi) in which the twins of each MODULE are typed for arrays too.
+    """Write stub files (.pyi) that type the twins of each MODULE for arrays too.
 
-    MODULE is a module's name or path/to/file.py. It is imported; its functions are not run. With the source folder as
-    DIR the stubs lie beside their modules, where type checkers find them; another folder goes into MYPYPATH.
+    MODULE is a module's name or path/to/file.py. It is imported; its functions are not run. If DIR is the source
+    folder, type checkers find the stubs next to their modules; otherwise add DIR to MYPYPATH.
     """
     from pyflat.inspection.stubs import stub
 
@@ -339,7 +338,7 @@ def _write(path: Path, text: str) -> None:
 @click.command()
 @click.argument("code", required=False)
 def codes(code: str | None) -> None:
-    """List the codes of refusals, or explain one."""
+    """List the error codes, or explain one."""
     if code is None:
         print_text("\n".join(f"{name:32} {row.title}" for name, row in CODES.items()))
         return

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("functions", nargs=-1, metavar="[MODULE:FUNCTION]...")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The file to write; default: `export` in [tool.pyflat], for functions of the command line stdout.")
-@click.option("--kinds", default="", metavar="f8,i8,b,c16", help="Kinds of the arguments of the functions given.")
-@click.option("--check", is_flag=True, help="Write nothing; say what is out of date.")
-@click.option("--force", is_flag=True, help="Overwrite a file that has been changed, or was not made by this command.")
+              help="The file to write; default: `export` in [tool.pyflat], or stdout if functions are named.")
+@click.option("--kinds", default="", metavar="f8,i8,b,c16", help="Kinds of the arguments of the named functions.")
+@click.option("--check", is_flag=True, help="Write nothing; report what is out of date.")
+@click.option("--force", is_flag=True, help="Overwrite a file that was changed, or not made by this command.")
 def export(functions: tuple[str, ...], output: Path | None, kinds: str, check: bool, force: bool) -> None:
-    """Write twins as NumPy text that needs no pyflat.
+    """Write twins as NumPy code that does not need pyflat.
 
-    Without MODULE:FUNCTION, and FILE, the table [tool.pyflat] of the nearest pyproject.toml says which functions are
-    exported, and where to; MODULE alone means its public functions. Modules are imported, functions are not run. Exit
-    status: 1 when a function cannot be exported (the others are), or with --check when something is out of date.
+    Without arguments, the table [tool.pyflat] of the nearest pyproject.toml names the functions and the file. MODULE
+    alone means its public functions. Modules are imported; functions are not run. Exit status: 1 if a function cannot
+    be exported (the others are), or with --check if something is out of date.
     """
     from pyflat.inspection.publishing.export import read
 
@@ -61,16 +61,16 @@ def export(functions: tuple[str, ...], output: Path | None, kinds: str, check: b
 @click.argument("functions", nargs=-1, metavar="[MODULE:FUNCTION]...")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="The module to write, without its suffix; default: `build` in [tool.pyflat].")
-@click.option("--kinds", default="", metavar="f8,i8,b", help="Kinds of the arguments of the functions given.")
-@click.option("--check", is_flag=True, help="Write nothing; say what is out of date.")
+@click.option("--kinds", default="", metavar="f8,i8,b", help="Kinds of the arguments of the named functions.")
+@click.option("--check", is_flag=True, help="Write nothing; report what is out of date.")
 @click.option("--force", is_flag=True, help="Overwrite a file that was not made by this command.")
 def build(functions: tuple[str, ...], output: Path | None, kinds: str, check: bool, force: bool) -> None:
     """Write twins as an extension module of NumPy ufuncs.
 
-    The module needs NumPy alone, and has machine code for x86-64-v2, v3 and v4, of which it chooses at import. Lanes
-    that are in doubt go to the functions themselves. Without MODULE:FUNCTION, and FILE, the table [tool.pyflat] of the
-    nearest pyproject.toml says which functions are built, and where to. Needs a C compiler. Exit status: 1 when a
-    function cannot be built (the others are), or with --check when something is out of date.
+    The module needs only NumPy. It contains machine code for x86-64-v2, v3 and v4, and picks one at import. Elements in
+    doubt fall back to the original functions. Without arguments, the table [tool.pyflat] of the nearest pyproject.toml
+    names the functions and the file. Needs a C compiler. Exit status: 1 if a function cannot be built (the others
+    are), or with --check if something is out of date.
     """
     from pyflat.inspection.publishing.build import build_file, made_of
 

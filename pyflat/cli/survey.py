@@ -117,22 +117,22 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "ma
 @click.argument("place", metavar="PATH_OR_MODULE")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 @click.option("--html", "html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Write a page too.")
+              help="Also write a page.")
 @click.option("--prove", is_flag=True,
-              help="Let z3 prove the flat form of what flattens (pip install '.[prove]' in a checkout).")
+              help="Also prove each twin with z3 (pip install '.[prove]' in a checkout).")
 @click.option("--trust", is_flag=True,
-              help="Import tests, scripts and setup.py too, and let imports start programs and use the network.")
+              help="Also import tests, scripts and setup.py; let imports start programs and use the network.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Try at most N functions.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), default=5.0, show_default=True, metavar="S",
-              help="Seconds of processor time for one function.")
+              help="Seconds of processor time per function.")
 def survey(
     place: str, as_json: bool, html: Path | None, prove: bool, trust: bool, limit: int | None, timeout: float
 ) -> None:
     """Try to flatten every function and method that looks like a function of numbers.
 
-    PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are imported, in a process of
-    their own, so what they do when they are imported happens: survey only what you would import. Starting programs
-    and using the network is refused, unless --trust is given. The functions are not run.
+    PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are imported in a separate
+    process, with all their side effects: survey only what you would import. Unless --trust is given, imports cannot
+    start programs or use the network. The functions are not run.
     """
     from pyflat.inspection.prove import SECONDS
     from pyflat.inspection.survey import NoPlaceError

@@ -16,15 +16,15 @@ PLAN_FILE = "<plan of a twin>"
 
 
 class PerformanceWarning(UserWarning):
-    """A twin runs much slower than it could."""
+    """A twin runs much more slowly than it could."""
 
 
 class LaneWarning(UserWarning):
-    """An expression has two readings, one for each lane and one for whole arrays; a twin has the first."""
+    """An expression means one thing per element and another on whole arrays; a twin computes it per element."""
 
 
 class VersionWarning(UserWarning):
-    """Functions are flattened on a Python that pyflat is not tested on."""
+    """pyflat is not tested on this version of Python."""
 
 
 @cache
@@ -32,7 +32,7 @@ def warn_of_an_untested_python() -> None:
     """Once in a process, where the tests do not run on this Python, which may compute something otherwise."""
     if not is_tested():
         name = f"{platform.python_implementation()} {platform.python_version()}"
-        warn(f"pyflat is not tested on {name}: compare twins with their originals, with pyflat.testing.verify",
+        warn(f"pyflat is not tested on {name}: compare your twins with their originals (pyflat.testing.verify)",
              VersionWarning)
 
 

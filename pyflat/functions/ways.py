@@ -49,59 +49,59 @@ class Way:
 
 
 ARMS = Way("arms", "branch|select", "costs",
-           "An expensive arm gets a branch around it, for gangs in which no lane takes it (numba).")
+           "Skip an expensive branch if no lane of a SIMD group takes it, or always compute it (numba).")
 REFILL = Way("refill", "plain|refilled|turns", "a clock, in the kernel",
-             "Lanes that are done with a loop wait for their gang, or get the next elements (numba).")
+             "Lanes that finish a loop early wait for their SIMD group, or take the next elements (numba).")
 REGROUP = Way("regroup", "plain|waiting|turns", "a clock, in the kernel",
-              "Lanes that take an expensive arm run it in their gang, or wait for others that do (numba, 512 bits).")
+              "Lanes that take an expensive branch run it, or wait until they fill a SIMD group (numba, 512 bits).")
 FEW = Way("few", "few|many", "the number of lanes",
-          "A call of few lanes gets a smaller kernel, of one register and one way (numba).")
-REGISTERS = Way("registers", "one|two|four", "costs", "Registers of lanes that a gang has (numba).")
+          "A short call uses a smaller kernel, with one register and one way (numba).")
+REGISTERS = Way("registers", "one|two|four", "costs", "Number of registers per SIMD group (numba).")
 DOUBTS = Way("doubts", "later|at once", "the processor and the functions",
-             "Lanes in which a function's digits are in doubt are settled together, or at once (numba, 512 bits).")
+             "Results with a doubtful last digit are settled together, or at once (numba, 512 bits).")
 FUNCTIONS = Way("functions", "called|inlined", "how often a function occurs",
-                "Vector code of a function is called, or inlined (numba).")
-INTS = Way("ints", "narrowed|wide", "costs", "Ints that fit are kept in 32 bits (numba).")
+                "Vector code of a function is called or inlined (numba).")
+INTS = Way("ints", "narrowed|wide", "costs", "Ints that fit use 32 bits (numba).")
 OPERANDS = Way("operands", "stored|converted", "costs",
-               "A kernel reads arrays of other dtypes itself, or they are converted by blocks (numba).")
+               "A kernel reads arrays of other dtypes directly, or converts them block by block (numba).")
 PACKED = Way("packed", "packed|operands", "how many there are",
              "Scalars are passed in one block, or one by one (numba).")
 STORES = Way("stores", "parted|whole", "the addresses of the results",
-             "A register that may cross a cache line is stored in parts, or at once (numba).")
+             "A register that may cross a cache line is stored in parts, or whole (numba).")
 SUSPECTS = Way("suspects", "stored|separate", "the size of the twin",
-               "Which lanes are suspect is stored with the values, or found out by a kernel of its own (numba).")
+               "The lanes that need the original are stored with the values, or found by a separate kernel (numba).")
 DENSE = Way("dense", "direct|ufunc", "the number of calls",
-            "Machine code looks at dense arguments itself, or NumPy's ufunc does (numba).")
+            "Machine code handles dense arguments directly, or NumPy's ufunc does (numba).")
 DIGITS = Way("digits", "verified|bounded|called", "the C library that is loaded",
-             "Vector code that is the library's own, or with a test of its last digit, or calls; no more "
-             "than what is known of the library.")
+             "Vector code equal to the library's, vector code that tests its last digit, or calls, depending on "
+             "what is known about the library.")
 SELECTS = Way("selects", "few|bits|compiled", "the number of lanes, and a clock",
-              "How selects are written: np.putmask, operations on bits, or compiled code (NumPy).")
-BLOCKS = Way("blocks", "short|long", "the temporaries", "Lanes that are computed at a time: 16, or many (NumPy).")
-GATHERS = Way("gathers", "gathered|in place", "costs, and how many lanes take an arm",
-              "Lanes of an arm or loop are gathered into shorter arrays, or all run (NumPy).")
+              "Selects use np.putmask, bit operations, or compiled code (NumPy).")
+BLOCKS = Way("blocks", "short|long", "the temporaries", "Lanes computed at a time: 16, or many (NumPy).")
+GATHERS = Way("gathers", "gathered|in place", "costs, and how many lanes take a branch",
+              "Lanes of a branch or loop are gathered into shorter arrays, or all lanes run (NumPy).")
 LIBRARY = Way("library", "vector|plain", "the number of lanes so far",
-              "Functions of the C library by vector code, or lane by lane (NumPy).")
+              "C library functions run as vector code, or one lane at a time (NumPy).")
 THREADS = Way("threads", "one|several", "the time that a lane or a call takes",
-              "Pieces of the lanes run on threads, and of the iterations of a kernel.")
+              "Lanes, or iterations of a kernel, are divided among threads.")
 GAPS = Way("gaps", "twin|original", "the number of lanes",
-           "Lanes in which the same arguments are missing run a twin that knows it, or the original (pandas).")
-CALLS = Way("calls", "plan|long", "the number of calls", "A call is made by its plan, or step by step.")
-ORIGIN = Way("origin", "flattened|disk", "what is on disk", "A twin is made now, or restored from the cache on disk.")
+           "Rows with the same missing values run a twin made for them, or the original (pandas).")
+CALLS = Way("calls", "plan|long", "the number of calls", "A call uses the fast path (its plan), or the slow path.")
+ORIGIN = Way("origin", "flattened|disk", "what is on disk", "A twin is compiled now, or loaded from the disk cache.")
 KERNEL_BODIES = Way("kernel bodies", "flat|in place", "costs",
-                    "The body of a parallel loop runs as the lanes of a flat function, or where it stands.")
+                    "The body of a parallel loop runs as lanes of a flat function, or in place.")
 KERNEL_LANES = Way("kernel lanes", "lanes|in order", "analysis of the loops",
-                   "Iterations of a kernel's loop are lanes of vector registers (numba).")
+                   "Iterations of a kernel's loop run in the lanes of vector registers (numba).")
 KERNEL_SPLITS = Way("kernel splits", "split|whole", "analysis of the loops",
-                    "A part of each iteration of a loop that runs in order is computed as lanes before (numba).")
+                    "Part of a sequential loop is computed beforehand, in vector lanes (numba).")
 KERNEL_FUSION = Way("kernel fusion", "fused|apart", "analysis of the loops",
-                    "Loops of a kernel that follow on each other run as one (numba).")
+                    "Consecutive loops of a kernel run as one (numba).")
 KERNEL_BOUNDS = Way("kernel bounds", "before|each", "analysis of the indices",
-                    "Indices are tested once before a nest of loops, or each where it is used (numba).")
+                    "Indices are checked once before a loop nest, or at each use (numba).")
 KERNEL_WATCH = Way("kernel watch", "quick|careful", "whether flags were raised",
-                   "Warnings of a kernel are guessed by the processor's flags, or every operation is watched (numba).")
+                   "Warnings of a kernel come from the processor's flags, or from watching every operation (numba).")
 KERNEL_RUNS = Way("kernel runs", "text|original", "a clock",
-                  "A kernel whose loops run in order runs as its text, or as the original (NumPy).")
+                  "A kernel with sequential loops runs as generated code, or as the original (NumPy).")
 
 REGISTRY: Mapping[str, Way] = {way.name: way for way in tuple(globals().values()) if isinstance(way, Way)}
 """All ways, by name."""
@@ -158,7 +158,7 @@ def _checked(choices: Iterable[tuple[str, str]]) -> Iterator[tuple[Way, str]]:
     for name, value in choices:
         way = REGISTRY.get(name.replace("_", " "))
         if way is None:
-            raise ValueError(f"{name!r} is no way; the ways are {', '.join(REGISTRY)}")
+            raise ValueError(f"{name!r} is not a way; the ways are {', '.join(REGISTRY)}")
         if value not in way.values:
             raise ValueError(f"{way.name}={value!r}: expected one of {', '.join(map(repr, way.values))}")
         yield way, value

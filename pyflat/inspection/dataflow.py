@@ -89,7 +89,7 @@ def _interval(graph: Graph, report: Report, loop: str) -> int | None:
 
 
 def critical_path(graph: Graph) -> list[Node]:
-    """The longest way through the graph when every loop is entered once: back edges are left out."""
+    """The longest path through the graph if every loop is entered once, without back edges."""
     longest: dict[Node, tuple[int, Node | None]] = {}
     for node in graph.nodes:
         before = [source.node for source in _forward(node)]
@@ -135,7 +135,7 @@ class Program:
     leaves: tuple[Any, ...]
 
     def simulation(self, leaves: Sequence[Any] | None = None, **options: Any) -> Simulation:
-        """A run that has not started yet: see `Simulation` for seed=, capacity= and trace=."""
+        """A run that has not started: see `Simulation` for seed=, capacity= and trace=."""
         return Simulation(self.graph, self.leaves if leaves is None else leaves, **options)
 
     def run(self, leaves: Sequence[Any] | None = None, **options: Any) -> Report:
@@ -143,7 +143,7 @@ class Program:
         return self.simulation(leaves, **options).run()
 
     def value(self, report: Report) -> Any:
-        """What the function returns, by a report without problems."""
+        """The function's result, from a report without problems."""
         return rebuild(self.result, iter(report.results))
 
     def figures(self) -> Figures:
@@ -161,9 +161,9 @@ def lower(
 ) -> Program:
     """The dataflow graph of `fn(*arguments, **keywords)`, for arguments of these kinds.
 
-    The parameters that `static` names specialise the graph, as does what is no number. Loops stay loops where they
-    can; `literal` keeps the seed document's rules as they are written.
-    Raises FlattenError where the function cannot be lowered, TypeError where the arguments do not fit it.
+    Parameters in `static`, and arguments other than numbers, specialise the graph. Loops stay loops if possible;
+    `literal` follows the rules of the specification literally.
+    Raises FlattenError if the function cannot be lowered, TypeError if the arguments do not fit.
     """
     leaves: list[Any] = []
     bound = inspect.signature(fn).bind(*arguments, **(keywords or {}))

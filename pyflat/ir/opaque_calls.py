@@ -32,20 +32,20 @@ VECTORS = {f"vec{n}": n for n in (2, 3, 4)}
 
 @dataclass(frozen=True)
 class Call:
-    """A whitelisted function: calls of it, by its simple name, are kept as one operation with its arguments lowered.
+    """A whitelisted function: a call by its simple name stays one operation, with flattened arguments.
 
     result   "float", "int" or "bool"; "join": the joined kind of its numeric arguments; "vec2" to "vec4": a tuple of
              floats; a namedtuple or dataclass (fields are floats unless annotated int or bool), or a function
              annotated to return one; a tuple of results; None
-    pure     False: the call has an effect. It is kept even when its result is not used, under its guard, in order
-    where    "anywhere": it may run in lanes that do not take its path, and its result is dropped there;
-             "taken": the operation keeps the predicate of its path as its first operand
-    barrier  as many operations as there are calls in the source that are reached (one for each unrolled iteration):
-             never duplicated, never shared with an equal one, never moved before another barrier
-    python   what it computes on Python scalars, for tests and for folding calls with constant arguments; without it the
+    pure     False: the call has an effect. It stays even if its result is unused, under its guard, in order
+    where    "anywhere": it may also run for elements that do not take its path, where its result is dropped;
+             "taken": the operation has the predicate of its path as its first operand
+    barrier  True: one operation for each call that the source reaches (one per unrolled iteration), never duplicated,
+             merged with an equal one, or moved before another barrier
+    python   the function on Python scalars, for tests and for folding calls with constant arguments; without it, the
              interpreter calls the function that the source names
-    arrays   what it computes on arrays of lanes, for the NumPy engine: called with arrays or numbers for the numbers
-             among its arguments, it gives arrays or numbers. None: NumPy refuses the call, as numba does
+    arrays   the function on arrays, for the NumPy engine: takes arrays or numbers in place of numbers, and returns
+             arrays or numbers. None: NumPy refuses the call, like numba
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The two ways to a twin: the decorator `flatten`, and `twin` for functions that are left untouched."""
+"""Two ways to get a twin: the decorator `flatten`, and `twin`, which leaves the function unchanged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ S = TypeVar("S")
 
 
 class Flattened(Protocol[P, R_co]):
-    """The static type of a decorated function: it is the function, and has a twin."""
+    """The static type of a decorated function: the function, with its twin as `flat`."""
 
     @property
     def flat(self) -> Twin[P, R_co]: ...
@@ -46,12 +46,13 @@ def flatten(
 def flatten(
     fn: Callable[..., Any] | None = None, /, *, source: str | None = None, **options: Unpack[OptionArguments]
 ) -> Any:
-    """Give a function its twin: `@pyflat.flatten`, or with options `@pyflat.flatten(target="numba")`.
+    """Give a function a twin: `@pyflat.flatten`, or with options `@pyflat.flatten(target="numba")`.
 
-    Returns the same function, with the twin as its attribute `flat`; a function of a module also puts `<name>_flat`
-    there (`inject=False` leaves it out). Nothing is flattened before the twin is used. `source` as for `twin`.
+    Returns the same function, with the twin as its attribute `flat`. For a module-level function, it also defines
+    `<name>_flat` in the module (pass `inject=False` to disable this). Flattening happens on first use. `source` is as
+    for `twin`.
 
-    Raises TypeError for what is not a plain function, ValueError when the module has another `<name>_flat`.
+    Raises TypeError if `fn` is not a plain function, ValueError if the module already defines `<name>_flat`.
     """
     if fn is None:
         made = functools.partial(_decorate, settings(cast("Mapping[str, Any]", options)), source=source)
@@ -85,16 +86,16 @@ flatten.__pandas_udf__ = PandasEngine  # type: ignore[attr-defined]
 def twin(
     fn: Callable[P, R], /, *, source: str | None = None, **options: Unpack[OptionArguments]
 ) -> Twin[P, R]:
-    """The twin of any Python function, bound method, functools.partial or lambda, without touching it.
+    """Return the twin of any Python function, bound method, functools.partial or lambda, without changing it.
 
-    The same object for the same function and options, while it is in use. For a decorated function the options
-    of the decorator hold where `options` does not say otherwise.
+    While a twin is in use, the same function and options return the same object. A decorated function keeps its
+    decorator's options; `options` override them.
 
-    source  the text of a function that Python keeps none of: from `exec`, `python -c`, a script on stdin, or the prompt
-            of Python before 3.13. It may hold more than the function, and is compared with the function's code. The
-            function then has it too, for tracebacks and inspect.getsource.
+    source  the source of a function for which Python does not keep it: from `exec`, `python -c`, a script on stdin, or
+            the prompt of Python before 3.13. It may contain more than the function, and is checked against the
+            function's code. Tracebacks and inspect.getsource use it too.
 
-    Raises TypeError for what is no function, FlattenError `flatten/source-changed` for the text of another function.
+    Raises TypeError if `fn` is not a function, FlattenError `flatten/source-changed` if `source` is not its source.
     """
     if source is not None:
         _give_source(fn, source)
@@ -116,7 +117,7 @@ def _give_source(fn: Any, source: str) -> None:
     from pyflat.frontend.capture import give_source
 
     if not isinstance(source, str):
-        raise TypeError(f"source={source!r}: expected the text of the function, a str")
+        raise TypeError(f"source={source!r}: expected the source of the function, a str")
     give_source(unwrap(fn.original if isinstance(fn, Twin) else fn).function, source)
 
 

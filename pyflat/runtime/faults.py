@@ -1,13 +1,13 @@
-"""Faults: the lanes of one call in which the original raises, and what it raises there.
+"""Faults: the elements of one call for which the original raises, and what it raises.
 
     values, faults = pyflat.twin(f, errors="mask")(xs)
-    faults.any(), len(faults)            is there one, how many
-    faults.mask, faults.lanes            a bool array of the result's shape; where it is true
-    faults[417]                          None where the lane returned, else a Failure
-    faults[417].type, .message, .line    what Python says; `.exception()` is the exception itself
+    faults.any(), len(faults)            whether any element failed, and how many did
+    faults.mask, faults.lanes            a bool array of the result's shape; the indices where it is true
+    faults[417]                          None if the element has a result, else a Failure
+    faults[417].type, .message, .line    the exception's class, message and line; `.exception()` is the exception
     raise faults.group(limit=100)        all of them in one ExceptionGroup
 
-A Faults holds copies of the failing lanes' arguments, so that it does not change with the caller's arrays.
+A Faults copies the arguments of the failing elements, so it does not change with the caller's arrays.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ GROUPED = 100
 
 
 class LaneError(ValueError):
-    """The original returned something that no lane of this twin can hold: None, an int beyond 64 bits, ..."""
+    """The original returned a value that this twin's results cannot hold: None, an int beyond 64 bits, ..."""
 
 
 class TripLimitError(RuntimeError):
-    """A lane was still in a loop when the loop had run `max_trips` times."""
+    """A loop had not finished for some element after `max_trips` iterations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ _NO_SOURCE = Source(run=lambda row: None, named=lambda row: {}, shown=lambda row
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failing lane. `lane` is its index: an int, or a tuple where the result has several axes (or none)."""
+    """One failing element. `lane` is its index: an int, or a tuple if the result does not have exactly one axis."""
 
     lane: int | tuple[int, ...]
     cause: Cause
@@ -160,17 +160,17 @@ class Failure:
 
     @property
     def text(self) -> str:
-        """The line that raised; "" when the source is gone."""
+        """The source line that raised; "" if it cannot be read."""
         return source_line(self.cause.file, self.cause.line)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The lane's arguments by name, as Python scalars."""
+        """The element's arguments by name, as Python scalars."""
         return self.source.named(self.row)
 
     def exception(self) -> Exception:
-        """Python's own exception with its traceback: the original is run once more on the lane's arguments, unless
-        the lane ran into `max_trips`: the original might not end there."""
+        """Python's own exception, with its traceback: runs the original once more on the element's arguments. A
+        TripLimitError is returned without running it, since the original might not terminate."""
         try:
             if self.type is TripLimitError:
                 raise TripLimitError(self.message)
@@ -197,7 +197,7 @@ def at_line(file: str, line: int) -> str:
 
 
 class Faults:
-    """The failing lanes of one call; `len` counts them, iterating gives a Failure for each in lane order."""
+    """The failing elements of one call. `len` counts them; iterating yields a Failure for each, in order."""
 
     def __init__(
         self,
@@ -217,12 +217,12 @@ class Faults:
 
     @classmethod
     def none(cls, shape: tuple[int, ...]) -> Faults:
-        """What a call without a failing lane gives."""
+        """The Faults of a call without a failing element."""
         return cls(shape, np.zeros(0, np.intp), (), (), _NO_SOURCE)
 
     @classmethod
     def of(cls, shape: tuple[int], failures: Sequence[Failure]) -> Faults:
-        """These failures of lanes of one axis, whatever calls they are of."""
+        """These failures along one axis, from any calls."""
         ordered = sorted(failures, key=lambda failure: failure.lane)
         rows = np.empty(len(ordered), object)
         rows[:] = ordered
@@ -232,7 +232,7 @@ class Faults:
                    [failure.cause for failure in ordered], [rows], source)
 
     def of_whole(self, part: Part | None) -> Faults:
-        """These failures as the caller counts them, where the call was a part of a larger one."""
+        """These failures with the caller's indices, if the call was part of a larger one."""
         if part is None:
             return self
         return Faults(part.shape, part.places(self.flat), self._causes, self._columns, self._source)
@@ -244,19 +244,19 @@ class Faults:
         return bool(len(self.flat))
 
     def any(self) -> bool:
-        """Whether a lane failed."""
+        """Whether any element failed."""
         return bool(len(self.flat))
 
     @property
     def mask(self) -> npt.NDArray[np.bool_]:
-        """A bool array of the result's shape, true in the failing lanes."""
+        """A bool array of the result's shape, true for the failing elements."""
         mask = np.zeros(self.shape, np.bool_)
         mask.reshape(-1)[self.flat] = True
         return mask
 
     @property
     def lanes(self) -> npt.NDArray[np.intp]:
-        """The indices of the failing lanes in increasing order; with several axes one row of indices for each."""
+        """The indices of the failing elements in increasing order; with several axes, one row of indices for each."""
         if len(self.shape) == 1:
             return self.flat.copy()
         return np.stack(np.unravel_index(self.flat, self.shape), axis=-1) if self.shape else np.zeros(
@@ -266,8 +266,8 @@ class Faults:
         return map(self._failure, range(len(self.flat)))
 
     def __getitem__(self, lane: Any) -> Any:
-        """The Failure of one lane, or None where it returned. A slice, an index array or a mask selects several
-        lanes: an object array of Failure and None in its shape. IndexError as NumPy raises it."""
+        """The Failure of one element, or None if it has a result. A slice, an index array or a mask selects several,
+        as an object array of Failure and None. Raises IndexError as NumPy does."""
         if isinstance(lane, np.ndarray) and lane.ndim == 0 and lane.dtype.kind in "iu":
             lane = lane.item()
         if self._positions is None:
@@ -287,8 +287,8 @@ class Faults:
         return Failure(lane_index(int(self.flat[position]), self.shape), self._causes[position], row, self._source)
 
     def group(self, message: str = "", *, limit: int = GROUPED) -> ExceptionGroup[Exception]:
-        """The exceptions of the first `limit` failing lanes in one ExceptionGroup; its message says how many there
-        are. ValueError when no lane failed."""
+        """The exceptions of the first `limit` failing elements in one ExceptionGroup, whose message has the total
+        count. Raises ValueError if no element failed."""
         if not self:
             raise ValueError("no lane failed: there is nothing to group")
         if limit < 1:
@@ -301,7 +301,7 @@ class Faults:
         return ExceptionGroup(text, [self._failure(i).exception() for i in range(min(count, limit))])
 
     def raise_all(self, *, limit: int = GROUPED) -> None:
-        """Raise the ExceptionGroup of `group` when a lane failed."""
+        """Raise the ExceptionGroup of `group` if any element failed."""
         if self:
             raise self.group(limit=limit)
 

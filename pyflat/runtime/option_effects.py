@@ -45,19 +45,19 @@ class Effect(NamedTuple):
 
 WORKS = Effect("works")
 _LOOPS = Effect("refused at the function",
-                "a kernel keeps its loops, but for those of at most max_tracing_dim iterations with known bounds")
-_RESULTS = Effect("no effect", "a kernel returns what its original returns, and no labels")
+                "a kernel keeps its loops, except those with known bounds and at most max_tracing_dim iterations")
+_RESULTS = Effect("no effect", "a kernel returns what its original returns, never labels")
 _WHOLE: dict[str, tuple[Effect, ...]] = {
-    "core_dims": (Effect("refused at the function", "a kernel has core dimensions with signature= only"),),
+    "core_dims": (Effect("refused at the function", "a kernel has core dimensions only with signature="),),
     "loops": (_LOOPS,),
     "max_unroll": (_LOOPS,),
-    "max_trips": (Effect("refused", "a kernel has no lanes, and its loops run as long as those of its original"),),
-    "errors": (Effect("refused", "a kernel runs once on whole arrays, and no element of a result can stand for an "
+    "max_trips": (Effect("refused", "a kernel has no lanes, and its loops run as long as the original's"),),
+    "errors": (Effect("refused", "a kernel runs once on whole arrays, so no element of a result can represent an "
                                  "exception", ("mask", "nan")),
                Effect("refused at the function", "a kernel raises what its original raises", ("unchecked",))),
     "dtype": (Effect("refused", "a kernel computes in the dtypes of its arrays: pass float32 arrays", ("float32",)),
               Effect("no effect", "a kernel computes in the dtypes of its arrays", ("input",))),
-    "strict_fold": (Effect("refused at the function", "what is left of a kernel is not looked into"),),
+    "strict_fold": (Effect("refused at the function", "the rest of a kernel is not checked"),),
     "whitelist": (Effect("refused", "a kernel keeps no calls"),),
     "results": (_RESULTS,),
     "none": (_RESULTS,),
@@ -65,21 +65,21 @@ _WHOLE: dict[str, tuple[Effect, ...]] = {
 """What kernels make of options, alone and as generalised ufuncs."""
 _GUFUNC: dict[str, tuple[Effect, ...]] = {
     **_WHOLE, "core_dims": (WORKS,),
-    "audit": (Effect("refused at the function", "calls over outer dimensions are not audited: audit the kernel"),),
+    "audit": (Effect("refused at the function", "calls over outer dimensions are not audited; audit the kernel"),),
     "arrays": (Effect("no effect", "signature= says which operands have dimensions"),),
 }
-_NOTHING_MADE = Effect("refused at the function", "lanes keep no arrays in memory")
+_NOTHING_MADE = Effect("refused at the function", "only kernels keep arrays in memory")
 _LANES: dict[str, tuple[Effect, ...]] = {
-    "max_tracing_dim": (Effect("refused at the function", "what lanes unroll is for max_unroll= to say"),),
+    "max_tracing_dim": (Effect("refused at the function", "lanes unroll by max_unroll="),),
     **{each.name: (_NOTHING_MADE,) for each in fields(Virtualize)},
-    "core_dims": (Effect("refused at the function", "there are core dimensions with signature= only"),),
+    "core_dims": (Effect("refused at the function", "core dimensions need signature="),),
 }
 
 
 def effects(option: str, form: Form, target: Target) -> tuple[Effect, ...]:
     """What an option does in a form of twin on a target: for some of its values each, in order."""
     if option == "fast_math":
-        return (Effect("refused", 'math="fast" is what allows other last digits', (True,), "flatten/not-yet"),)
+        return (Effect("refused", 'only math="fast" allows different last digits', (True,), "flatten/not-yet"),)
     if form == "lanes":
         return _lacking(option, target) or _LANES.get(option, (WORKS,))
     if target.kernels is None:
@@ -113,16 +113,16 @@ def _lacking(option: str, target: Target) -> tuple[Effect, ...]:
         case "whitelist" if target.structured:
             return (Effect("refused", f"{about} keeps no calls"),)
         case "whitelist" if target.kept_calls == "refused":
-            return (Effect("refused by need", f"{about} makes no opaque calls", (), "flatten/call-not-runnable"),)
+            return (Effect("refused by need", f"{about} cannot make opaque calls", (), "flatten/call-not-runnable"),)
         case "dtype" if not target.float32:
-            return (Effect("refused by need", f"{about} has numbers of a format of its own", ("float32", "input"),
+            return (Effect("refused by need", f"{about} has its own number format", ("float32", "input"),
                            "flatten/target-dtype"),)
         case "parallel" if not target.parallel:
             return (Effect("warns at the function", f"{about} does not run on threads of this process", (True,)),)
         case "math" if target.fast is None and target.contracts is None:
             return (Effect("refused at the function", f"{about} has no faster functions", ("fast",)),)
         case "strict_fold" if target.structured:
-            return (Effect("refused at the function", f"what is left on {about} is not looked into"),)
+            return (Effect("refused at the function", f"the rest is not checked on {about}"),)
     return ()
 
 

@@ -1,15 +1,15 @@
 """Options: one set of names for the decorator, `twin`, `with pyflat.options(...)`, defaults and the environment.
 
-What is in force is decided at each call, the nearest setting first:
+Each call uses the first setting in this list:
 
-    1. what was written at the decorator, at `pyflat.twin` or at `twin.with_options`;
-    2. the innermost `with pyflat.options(...)` block that is open in this thread or task;
+    1. the options given to the decorator, to `pyflat.twin` or to `twin.with_options`;
+    2. the innermost `with pyflat.options(...)` block of this thread or task;
     3. `pyflat.set_defaults(...)`;
     4. the environment variables PYFLAT_TARGET (the target only) and PYFLAT_AUDIT (the share that is audited; as it is
        when pyflat is imported);
     5. the defaults of the class `Options`.
 
-Options are never keywords of a call: there every keyword is a parameter of the user's function, but for `out`.
+Options are never keywords of a call: there, every keyword except `out` is a parameter of the user's function.
 """
 
 from __future__ import annotations
@@ -38,60 +38,61 @@ if TYPE_CHECKING:
 class Options:
     """How a function is flattened and run.
 
-    target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), or
-                "wgsl" (a compute shader on a GPU: 32 bits, needs errors="unchecked"), or one of another package
-                (`pyflat.backend.target`, or a `pyflat.targets.Target` itself)
-    static      names of parameters that are no lanes: the twin is made for each value of theirs
-    arrays      names of parameters that are arrays of a kernel, which runs once on whole arrays; (): there is none;
-                None: those that the body subscripts, iterates over, or asks for length or shape (`twin.roles`)
-    signature   "(n),()->(n)": the core dimensions of each input and output of a kernel over arrays, as `np.vectorize`
-                writes them; dimensions before those broadcast, and `twin.gufunc` is the ufunc that does it
-    core_dims   {"a": ("y", "x")}: which dimensions of an xarray object are the core dimensions of a parameter, with
-                signature=; others are those that the signature names
-    loops       "auto": constant loops become straight-line code, those whose trips differ by lane stay loops over live
-                masks; "unroll": every iteration is straight-line code or refused; "masked": every loop over a range and
-                every `while` stays a loop, however short; one whose body needs a known index is as with "auto"
-    max_unroll  the most iterations that a nest of loops may unroll to
-    max_tracing_dim  of kernels the most iterations that a nest of loops with known bounds may unroll to, and the most
-                     elements of an array of known shape that become numbers of their own; a loop that is longer and
-                     cannot stay one is refused
-    max_trips   a lane that is still in a loop that stayed one after so many trips is a `TripLimitError`
-    errors      what a failing lane gives: "raise": the exception of the first one; "mask": (values, faults) with nan, 0
-                or False in failing lanes; "nan": nan there; "unchecked": nothing is detected
-    dtype       "float64": float lanes are Python's floats; "float32": they are computed in float32 on purpose
-                (docs/reference/semantics.md has what that means); "input": in float32 where every float array and NumPy
-                scalar of the call is float32, else in float64
-    math        "exact": the bits of what CPython computes on this machine (NumPy, where the function calls NumPy);
-                "fast": vector functions and quotients within 2 ulp, a*b+c rounded once where the processor can,
-                decisions by the values so computed. Nan, inf and signed zeros keep their meaning, and nothing is
-                reassociated
-    fast_math   only False: math="fast" is what allows other last digits
-    parallel    several threads (numpy and numba, same results); None: where a call takes more than a few milliseconds
-                and cores are free. A kernel stays on one thread, and says so, unless it is one loop whose iterations do
-                not meet; numba's prange asks as True does
-    cache       keep compiled twins in memory; False flattens anew at each call
-    strict_fold a twin in which something is computed whose value is known, or is one of its operands, is refused
-                (`flatten/fold-residual`): for tests that a reduction happens. Float32 and loops that stay loops are
-                not looked into
-    max_visits  how often an element of an array that a kernel makes may be read for it to be computed where it is read,
-                so that the array is not there (it is *virtual*); None: by cost
-    inline_scalar_constexprs  arrays of one constant are virtual however often they are read
-    inline_simple_computations  so are those whose elements are an element of another array, an index, or of constants
-    inline_complex_computations  others are virtual by how often they are read and what they cost; False: never; True:
-                whatever they cost
+    target      the engine: "numpy", "numba", "dataflow" (a graph, simulated token by token), "wgsl" (a compute shader
+                on a GPU: 32 bits, needs errors="unchecked"), or an engine from another package
+                (`pyflat.backend.target`, or a `pyflat.targets.Target`)
+    static      names of parameters that are fixed rather than arrays; pyflat makes a twin for each of their values
+    arrays      names of parameters that are whole arrays, which makes the twin a kernel that runs once per call;
+                (): none; None: those that the body subscripts, iterates over, or asks for length or shape
+                (`twin.roles`)
+    signature   "(n),()->(n)": the core dimensions of each input and output of a kernel over arrays, as in
+                `np.vectorize`; leading dimensions broadcast. `twin.gufunc` is the resulting ufunc
+    core_dims   {"a": ("y", "x")}: with signature=, the dimensions of an xarray object that are the core dimensions of a
+                parameter; default: those that the signature names
+    loops       "auto": loops with a constant iteration count are unrolled; other loops run until every element has
+                finished; "unroll": every loop is unrolled, or refused; "masked": every `while` and every loop over a
+                range stays a loop, unless its body needs a known index
+    max_unroll  the most iterations that a loop nest may unroll to
+    max_tracing_dim  in kernels, the most iterations that a loop nest with known bounds may unroll to, and the most
+                     elements of an array of known shape that become separate numbers; a longer loop that cannot stay a
+                     loop is refused
+    max_trips   the iteration limit of loops that are not unrolled; elements that exceed it raise `TripLimitError`
+    errors      what to do where the original raises: "raise": raise the exception of the first such element; "mask":
+                return (values, faults), with nan, 0 or False in those elements; "nan": return nan there; "unchecked":
+                detect nothing, so that those elements contain garbage
+    dtype       "float64": compute floats in float64, like Python; "float32": compute them in float32
+                (see docs/reference/semantics.md); "input": in float32 if every float array and NumPy scalar of the
+                call is float32, else in float64
+    math        "exact": the same bits as CPython on this machine (as NumPy, where the function calls NumPy); "fast":
+                functions and quotients within 2 ulp, and a*b+c rounded once where the processor can; branches use these
+                values. Nan, inf and signed zeros keep their meaning, and nothing is reassociated
+    fast_math   only False; use math="fast" to allow different last digits
+    parallel    use several threads (numpy and numba, same results); None: if a call takes more than a few milliseconds
+                and cores are free. A kernel runs on one thread, with a warning, unless it is one loop with independent
+                iterations; numba's prange has the effect of True
+    cache       keep compiled twins in memory; False: flatten again at each call
+    strict_fold refuse a twin (`flatten/fold-residual`) that still computes a known value or one of its operands: for
+                tests that a reduction happens. Float32 code and loops that stay loops are not checked
+    max_visits  how often an element of an array made by a kernel may be read if it is to be computed where it is read,
+                without storing the array (which is then *virtual*); None: decided by cost
+    inline_scalar_constexprs  arrays of one constant are virtual, however often they are read
+    inline_simple_computations  arrays whose elements are an element of another array, an index, or computed from
+                constants are virtual too
+    inline_complex_computations  other arrays are virtual depending on how often they are read and on their cost; False:
+                never; True: whatever they cost
     enable_device_only  arrays that are not virtual may keep only the rows that are still needed (numba)
-    memory      {"t": "stored"}: what becomes of an array that a kernel makes, by the name that `explain()` gives it:
-                "virtual", "buffer" (of rows) or "stored"; where that cannot be, the kernel is refused
-    whitelist   functions whose calls are kept, by name or as `pyflat.backend.Call`: see `pyflat.backend`
-    results     of results that are no numbers: "labels": strings as an array of `<U`, other objects as one of objects;
-                "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for None. "ints":
-                as "labels", and a power of ints is an int: a lane whose exponent is negative is a LaneError
-    none        None among numbers: "raise": an exception in such a lane; "masked": masked arrays; "object": arrays of
-                objects; "nan": nan
-    audit       so large a share of the lanes of each call (from 0.0 to 1.0), drawn at random, is computed by the
-                original too, and a difference is a `pyflat.testing.DifferenceError`; of a kernel a share of the calls,
-                on copies of its arrays. Lanes of math="fast" are not compared. While it is on, calls take the long way
-    inject      the decorator also puts `<name>_flat` into the module
+    memory      {"t": "stored"}: how to keep an array made by a kernel, by its name in `explain()`: "virtual",
+                "buffer" (of rows) or "stored"; if that is impossible, the kernel is refused
+    whitelist   functions whose calls are kept as they are, by name or as `pyflat.backend.Call`: see `pyflat.backend`
+    results     how to return results other than numbers: "labels": strings as an array of `<U`, other objects as an
+                object array; "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for
+                None; "ints": as "labels", and a power of ints is an int: a negative exponent raises LaneError
+    none        how to return None among numbers: "raise": raise an exception; "masked": masked arrays; "object": object
+                arrays; "nan": nan
+    audit       the share of the elements of each call (0.0 to 1.0), drawn at random, that the original also computes; a
+                difference raises `pyflat.testing.DifferenceError`. For a kernel, the share of its calls, on copies of
+                its arrays. Elements of math="fast" are not compared. Calls with audit take the slow path
+    inject      the decorator also defines `<name>_flat` in the module
     """
 
     target: EngineName | Registered = "numpy"
@@ -129,7 +130,7 @@ class Options:
 
     @property
     def form(self) -> Form:
-        """How results that are no numbers are given."""
+        """How results other than numbers are returned."""
         from pyflat.runtime.labels import Form
 
         return Form("labels" if self.results == "ints" else self.results, self.none)
@@ -217,13 +218,13 @@ _FLAGS = ("fast_math", "parallel", "cache", "strict_fold", "inject", "inline_sca
 _OPTIONAL = ("max_trips", "parallel", "arrays", "signature", "max_visits", "inline_complex_computations")
 """Options that may be None."""
 _PLANNED: dict[tuple[str, object], str] = {
-    ("fast_math", True): 'write math="fast", or leave it out: the twin then computes exactly what Python computes',
+    ("fast_math", True): 'write math="fast", or omit the option: the twin then computes exactly what Python computes',
 }
 
 
 def settings(given: Mapping[str, Any]) -> Settings:
     """Check names and values. TypeError for a wrong name or type, ValueError for a wrong value,
-    FlattenError `flatten/not-yet` for what is planned and not built."""
+    FlattenError `flatten/not-yet` for a planned option."""
     return tuple(sorted((name, _checked(name, value)) for name, value in given.items()))
 
 
@@ -233,7 +234,7 @@ def resolve(explicit: Settings = ()) -> Options:
 
 
 def set_defaults(**given: Unpack[OptionArguments]) -> None:
-    """Set options for the whole process, wherever nothing nearer says otherwise."""
+    """Set default options for the whole process. Blocks, decorators and `with_options` override them."""
     global _defaults  # noqa: PLW0603 - the one process-wide setting
     _defaults = _layer(tuple(sorted({**dict(_defaults), **dict(settings(given))}.items())))
 
@@ -390,7 +391,7 @@ def _renamed(name: str, value: str) -> str:
     """The new name of a value, with a warning."""
     from pyflat.frontend.notices import warn
 
-    warn(f"{name}={value!r} is called {name}={_FORMER[name, value]!r} now", DeprecationWarning)
+    warn(f"{name}={value!r} is deprecated; use {name}={_FORMER[name, value]!r}", DeprecationWarning)
     return _FORMER[name, value]
 
 

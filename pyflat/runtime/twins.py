@@ -1,4 +1,4 @@
-"""The twin of a function: called with arrays, it gives for every lane what the original gives for its scalars."""
+"""The twin of a function: called with arrays, it returns for every element what the original returns for scalars."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Twin(Generic[P, R_co]):
-    """The twin of `original`. Call it with scalars or arrays, broadcast together as NumPy does.
+    """The twin of `original`. Call it with scalars or arrays; they are broadcast together, as in NumPy.
 
-    Python scalars give Python scalars, NumPy scalars and 0-d arrays give NumPy scalars, arrays give arrays, in the
-    structure (tuple, namedtuple, dataclass) that the original returns. `out=` takes the arrays for the results, unless
-    the function has a parameter of that name (docs/reference/semantics.md). It is flattened at the first call with each
-    combination of argument kinds. A lane in which the original raises makes the call raise that exception.
+    Python scalars give Python scalars, NumPy scalars and 0-d arrays give NumPy scalars, and arrays give arrays, in the
+    structure (tuple, namedtuple, dataclass) that the original returns. `out=` takes arrays for the results, unless the
+    function has a parameter of that name (docs/reference/semantics.md). The function is flattened at the first call
+    with each combination of argument kinds. If the original raises for an element, the call raises that exception.
 
-    Raises FlattenError where the original cannot be flattened, TypeError for arguments that are not lanes.
+    Raises FlattenError if the original cannot be flattened, TypeError for unsupported arguments.
     """
 
     def __init__(self, original: Callable[P, R_co], settings: Settings):
@@ -85,7 +85,7 @@ class Twin(Generic[P, R_co]):
 
     @property
     def stats(self) -> Stats:
-        """Calls, lanes and replayed lanes so far."""
+        """Calls, elements, and elements that fell back to the original, so far."""
         return self._caller.stats
 
     @cached_property
@@ -94,7 +94,7 @@ class Twin(Generic[P, R_co]):
 
     @property
     def options(self) -> Options:
-        """The options in force now: those given for this twin, and below them the surrounding defaults."""
+        """The current options: those given for this twin, then the surrounding defaults."""
         return resolve(self.settings)
 
     @overload
@@ -128,15 +128,15 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def by_name(self, table: Any, /, **columns: Any) -> Any:
-        """A call with the columns of a table as arguments: a frame of pandas, Polars or Arrow, an xarray Dataset, a
-        dict of arrays, a structured array.
+        """Call the twin with the columns of a table: a pandas, Polars or Arrow frame, an xarray Dataset, a dict of
+        arrays, or a structured array.
 
             price.flat.by_name(orders, amount="gross", rate=0.2)
 
-        columns  for each parameter the name of its column, or an argument itself where that is no string; left out: the
-                 column of the parameter's name, or its default
+        columns  for each parameter, the name of its column, or the argument itself if it is not a string; default: the
+                 column with the parameter's name, then the parameter's default
 
-        One number gives a column, several results a table of them. TypeError where a parameter has no column.
+        A single result is returned as a column, several as a table. Raises TypeError for a parameter without a column.
         """
         from pyflat.runtime import containers
 
@@ -144,14 +144,14 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def compile(self, /, *args: Any, **kwargs: Any) -> Self:
-        """Flatten and compile now what a call with such arguments takes, and give the twin: calls like it compile
-        nothing. The function does not run, in no lane.
+        """Flatten and compile now for calls with such arguments, and return the twin. Later calls of this kind do not
+        compile anything. The function does not run.
 
-        Arguments are examples, as in a call, or dtypes: `np.float32`, "f4", `float`, `np.dtype(...)` stand for an array
-        of many lanes. A parameter in `static=`, or one that takes a string, has the value itself. Of a kernel over
-        arrays they are arrays, or kinds such as "f8[:,:]".
+        Pass examples, as in a call, or dtypes: `np.float32`, "f4", `float` and `np.dtype(...)` stand for a long array.
+        For a parameter in `static=`, or one that takes a string, pass the value itself. For a kernel over arrays, pass
+        arrays, or kinds such as "f8[:,:]".
 
-        Raises what a call raises before anything runs: FlattenError, TypeError, ValueError.
+        Raises the errors that a call would raise before it runs: FlattenError, TypeError, ValueError.
         """
         self._check_receiver(args)
         self._require_no_outer_dimensions("compile")
@@ -160,8 +160,8 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def faults(self, /, *args: Any, **kwargs: Any) -> Faults:
-        """The lanes in which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
-        `raise twin.faults(xs).group()` for all of them at once. See `pyflat.runtime.faults.Faults`."""
+        """Return the elements for which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
+        `raise twin.faults(xs).group()` for all of them at once. See `pyflat.Faults`."""
         self._check_receiver(args)
         self._require_lanes("faults", "call the twin: it raises what the original raises", args, kwargs)
         _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
@@ -171,13 +171,13 @@ class Twin(Generic[P, R_co]):
     def replay(
         self, /, *args: Any, lane: int | tuple[int, ...] | None = None, pdb: bool = False, **kwargs: Any
     ) -> LaneTrace:
-        """The trace of one lane of a call: the values of the original line by line beside those of the
-        twin, the first line that differs, and the pass that introduced the difference.
+        """Trace one element of a call: compare the original and the twin line by line, and report the first line that
+        differs and the pass that introduced the difference.
 
-        lane   the index of the lane, as NumPy counts; may be left out where there is only one
-        pdb    step through the original on that lane's arguments in Python's debugger first
+        lane   the index of the element, as in NumPy; optional if there is only one
+        pdb    first step through the original in Python's debugger, with that element's arguments
 
-        A parameter of the function that is called `lane` or `pdb` is passed by position.
+        Pass a parameter of the function that is named `lane` or `pdb` by position.
         """
         from pyflat.inspection.lane_trace import trace_lane
 
@@ -187,9 +187,9 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def verify(self, /, *args: Any, **kwargs: Any) -> Verified:
-        """Run the original in every lane of this call and compare, bit for bit. With `math="fast"` it says how far the
-        lanes are off. Raises DifferenceError, an AssertionError, for the first lane that differs; of a fast twin, from
-        the interpreter with the same functions."""
+        """Run the original for every element of this call and compare, bit for bit. With `math="fast"`, report how far
+        the results are off. Raises DifferenceError, an AssertionError, for the first element that differs (a fast twin
+        is compared with an interpreter that uses the same functions)."""
         from pyflat.inspection.verify import verify
 
         self._check_receiver(args)
@@ -197,16 +197,16 @@ class Twin(Generic[P, R_co]):
         return verify(self._caller, args, kwargs, self.options)
 
     def check_static(self, static: Sequence[str]) -> None:
-        """Raises FlattenError `flatten/static-name` for a name that is no parameter."""
+        """Raise FlattenError `flatten/static-name` for a name that is not a parameter."""
         self._parameters.check_static(static)
 
     def to(self, target: EngineName | Registered | Target) -> Self:
-        """This twin on another engine: its name, a `pyflat.targets.Target`, or `pyflat.backend.target(name)` for
-        one that another package brings."""
+        """Return this twin on another engine: the engine's name, a `pyflat.targets.Target`, or
+        `pyflat.backend.target(name)` for an engine from another package."""
         return cast("Self", self.with_options(target=target))
 
     def with_options(self, **options: Unpack[OptionArguments]) -> Twin[P, R_co]:
-        """The twin with some options changed; the same object for the same options."""
+        """Return the twin with some options changed; the same object for the same options."""
         from pyflat.runtime.registry import twin_of
 
         return twin_of(self.original, {**dict(self.settings), **options})
@@ -220,17 +220,17 @@ class Twin(Generic[P, R_co]):
         *,
         faults: bool = False,
     ) -> listing.Listing:
-        """The text of the twin, or of one of its stages.
+        """Return the code of the twin, or one of its stages, as text.
 
-        stage   None: the twin as Python text; "captured": the original's source; "structured", "flat": the
-                IR before and after flattening; "suspect": Python text that says which lanes go to the original;
+        stage   None: the twin as Python code; "captured": the original's source; "structured", "flat": the IR before
+                and after flattening; "suspect": Python code that computes which elements fall back to the original;
                 "kernel": the IR of a kernel over arrays
-        target  None: neutral text with `select`; "numpy" or "numba": text that runs as it stands; "dataflow": the
-                graph; "wgsl", "glsl": a compute shader; or a target of another package that has a text
-        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...); else from annotations, defaults, or float;
-                of a kernel over arrays "f8[:,:],i8"
-        faults  beside the twin `<name>_suspect`: true in the lanes in which the original may raise, for which the text
-                of the twin does not answer
+        target  None: neutral code with `select`; "numpy" or "numba": code that runs as it is; "dataflow": the graph;
+                "wgsl", "glsl": a compute shader; or a target from another package that can be shown
+        kinds   argument kinds, as "f8,i8,b,c16" or ("float", "int", ...), for a kernel over arrays "f8[:,:],i8";
+                default: from annotations, then defaults, then float
+        faults  also show `<name>_suspect`, which is true for the elements where the original may raise; the code of the
+                twin is not valid for these
         """
         from pyflat.inspection import listing
 
@@ -245,7 +245,7 @@ class Twin(Generic[P, R_co]):
         )
 
     def _require_no_outer_dimensions(self, method: str) -> None:
-        """ValueError where signature= makes calls those of a gufunc."""
+        """Raise ValueError if signature= makes this twin a gufunc."""
         if self.options.signature is not None:
             raise ValueError(f"{method}() of {self.__name__} with signature={self.options.signature!r}: it takes the "
                              f"arrays of one item, twin.with_options(signature=None).{method}(...)")
@@ -278,8 +278,8 @@ class Twin(Generic[P, R_co]):
     @property
     @OwnFrames()
     def roles(self) -> Roles:
-        """The parameters that are arrays of a kernel, with the reason; others are lanes or static. Raises FlattenError
-        for a name in arrays= that is no parameter."""
+        """The parameters that are whole arrays of a kernel, with the reason; others are lanes or static. Raises
+        FlattenError for a name in arrays= that is not a parameter."""
         from pyflat.runtime.kernels import Roles
 
         return Roles(self._parameters.names, self._caller.kernels.roles(self.options), self.options.static)
@@ -301,14 +301,14 @@ class Twin(Generic[P, R_co]):
     @property
     @OwnFrames()
     def source(self) -> str:
-        """The text of the twin, as `show()` gives it."""
+        """The code of the twin, as returned by `show()`."""
         return self.show()
 
     @property
     @OwnFrames()
     def function(self) -> Callable[..., Any]:
-        """A plain function made from the NumPy text: inspect.getsource, tracebacks and pdb work on it. It computes
-        the values only, without detecting failing lanes."""
+        """The twin as a plain function of NumPy code: inspect.getsource, tracebacks and pdb work on it. It computes
+        values only and does not detect errors."""
         from pyflat.inspection import listing
 
         options = self.options
@@ -323,11 +323,12 @@ class Twin(Generic[P, R_co]):
     @property
     @OwnFrames()
     def ufunc(self) -> np.ufunc:
-        """The twin as a numpy.ufunc: broadcasting, `out=`, `where=`, casting, reductions by NumPy's rules.
+        """The twin as a numpy.ufunc, with NumPy's broadcasting, `out=`, `where=`, casting and reductions.
 
-        Its operands are the parameters that are lanes, by annotation, default value, or float. A lane in which the
-        original raises makes the call raise (`errors="nan"`: is nan). docs/explanation/performance.md has the rules.
-        Raises FlattenError where an operand or result is no number, ValueError with errors="mask".
+        Its operands are the parameters that are not static or arrays, typed by annotation, default value, or as float.
+        If the original raises for an element, the call raises (with `errors="nan"`, the result is nan there). See
+        docs/explanation/performance.md. Raises FlattenError if an operand or result is not a number, ValueError with
+        errors="mask".
         """
         from pyflat.runtime import ufuncs
         from pyflat.runtime.pickling import pickle_ufuncs
@@ -345,11 +346,11 @@ class Twin(Generic[P, R_co]):
     @property
     @OwnFrames()
     def gufunc(self) -> np.ufunc:
-        """The kernel as a generalised numpy.ufunc by the option signature=: core dimensions are the last ones, those
-        before broadcast; `out=`, `axes=`, casting by NumPy's rules.
+        """The kernel as a generalised numpy.ufunc, by the option signature=. Core dimensions come last, leading ones
+        broadcast; `out=`, `axes=` and casting follow NumPy's rules.
 
-        An item in which the original raises makes the call raise. Raises ValueError where the signature does not fit
-        the parameters, FlattenError where an input is written or an output is read.
+        If the original raises for an item, the call raises. Raises ValueError if the signature does not fit the
+        parameters, FlattenError if the kernel writes an input or reads an output.
         """
         from pyflat.runtime.pickling import pickle_ufuncs
 
@@ -366,10 +367,10 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def explain(self, kinds: str | Sequence[str] | None = None) -> Explanation | KernelExplanation:
-        """What the twin costs and why: operations, arms, loops, elementary functions, the width of its vectors, and
-        what keeps it from being faster. `print(twin.explain())` is a page; its attributes are for programs.
+        """Explain what the twin costs and why: operations, branches, loops, elementary functions, vector width, and
+        obstacles to speed. Print the result, or read its attributes.
 
-        Of a kernel over arrays: its arrays, its loops, and why some of them run one iteration after the other.
+        For a kernel over arrays: its arrays, its loops, and why some loops run sequentially.
 
         kinds   as in `show`
         """
@@ -385,13 +386,13 @@ class Twin(Generic[P, R_co]):
         return found if last is None else dataclasses.replace(found, not_kept=last.not_kept)
 
     def report(self, kinds: str | Sequence[str] | None = None, *, profile: Profile | None = None) -> Report:
-        """The original beside the twin, each line linked with what became of it: a notebook shows it, and
-        `twin.report().save("page.html")` writes one page that needs nothing beside it.
+        """Show the original next to the twin, with each line linked to its translation. Notebooks display the report;
+        `twin.report().save("page.html")` writes a self-contained page.
 
         kinds    as in `show`
-        profile  what `twin.profile(*arrays)` gave: how many lanes take each arm
+        profile  the result of `twin.profile(*arrays)`, to show how many elements take each branch
 
-        A function that is refused has a report too: the refusal in its place.
+        A refused function has a report too, with the error at its place.
         """
         from pyflat.errors import FlattenError
         from pyflat.inspection import report
@@ -409,7 +410,7 @@ class Twin(Generic[P, R_co]):
             return report.report_refusal(self._callee.function, refusal, self.__name__)
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows; None, so that it shows the plain text, where a static argument is not known yet."""
+        """The report for notebooks; None (plain text) while a static argument is unknown."""
         try:
             found: str = self.report()._repr_html_()
             return found
@@ -418,8 +419,8 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
-        """Where the lanes of this call go: how many take each arm and each number of trips, which arms none takes. The
-        original is not run, nothing is compiled. Of very long arrays a part is looked at; the profile says how many."""
+        """Count how many elements of this call take each branch and how many iterations their loops make, and list
+        branches never taken. Nothing is run or compiled. Very long arrays are sampled; the profile has the count."""
         from pyflat.inspection.profile import profile
 
         self._check_receiver(args)
@@ -427,26 +428,26 @@ class Twin(Generic[P, R_co]):
         return profile(self._caller, self.__name__.removesuffix("_flat"), args, kwargs, self.options)
 
     def inspect_llvm(self) -> str:
-        """The optimised LLVM IR of the kernels that the last kinds of arguments have compiled.
+        """Return the optimised LLVM IR of the code compiled for the latest kinds of arguments.
 
-        Raises ValueError on other targets than numba, and before the first call.
+        Raises ValueError before the first call, and on targets other than numba.
         """
         return str(self._compiled_engine().inspect_llvm())
 
     def inspect_asm(self) -> str:
-        """The machine code of these kernels, as text. Raises ValueError as `inspect_llvm`."""
+        """Return the machine code as text. Raises ValueError like `inspect_llvm`."""
         return str(self._compiled_engine().inspect_asm())
 
     def _compiled_engine(self) -> Any:
         options = self.options
         if not targets.of(options.target).machine_code:
-            raise ValueError(f"target={options.target!r}: only the numba target makes machine code")
+            raise ValueError(f"target={options.target!r}: only the numba target produces machine code")
         built = self._last(options)
         kernel = self._caller.kernels.latest_for(options)
         if built is None and kernel is not None:
             return kernel.compiled
         if built is None:
-            raise ValueError(f"{self.__name__} has not run yet: call it once, then there is code to look at")
+            raise ValueError(f"{self.__name__} has not run yet: call it once first")
         return built.engine
 
     if not TYPE_CHECKING:  # type checkers would accept any attribute

@@ -1,4 +1,4 @@
-"""Engines and languages that twins run in. Those with functions of their own are loaded at first use."""
+"""Engines and languages for twins. Modules are loaded on first use."""
 
 from __future__ import annotations
 

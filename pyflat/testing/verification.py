@@ -64,10 +64,10 @@ def _bits(x: float) -> bytes:
 
 
 def same_bits(a: object, b: object) -> bool:
-    """Whether two results are the same value of the same kind, bit for bit.
+    """Whether two results have the same value and kind, bit for bit.
 
-    Numbers, NumPy scalars, arrays and (nested) tuples, lists, dicts and dataclasses of them. nan equals nan,
-    0.0 is not -0.0, and True, 1 and 1.0 are three different values.
+    Compares numbers, NumPy scalars, arrays, and (nested) tuples, lists, dicts and dataclasses of them. nan equals nan,
+    0.0 differs from -0.0, and True, 1 and 1.0 are three different values.
     """
     a, b = (v[()] if isinstance(v, np.ndarray) and not v.ndim else v for v in (a, b))
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -109,8 +109,8 @@ def _same_arrays(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 def in_kind(value: object, like: object, result: object = None) -> object:
     """`value` converted to the wider kind of `like` when that changes no value: True -> 1 -> 1.0 -> (1+0j).
 
-    A twin has one kind per result; where some lanes of the original give 1 and others 0.5, it gives 1.0. `result`: what
-    `like` is a lane of. Tuples, lists and dicts that an array of objects holds have the original's own numbers.
+    A twin has one kind per result: if the original returns 1 here and 0.5 elsewhere, the twin returns 1.0 here.
+    `result` is the array with the element `like`. Tuples, lists and dicts in object arrays keep the original's numbers.
     """
     if isinstance(result, np.ndarray) and result.dtype == object and isinstance(like, tuple | list | dict):
         return value
@@ -135,7 +135,7 @@ def in_kind(value: object, like: object, result: object = None) -> object:
 
 
 def boundary_values(fn: Callable[..., Any]) -> list[float]:
-    """The numbers in the function's source with their neighbours: where comparisons change their answer."""
+    """The numbers in the function's source and their neighbours, where comparisons change their outcome."""
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(fn)))
     except (OSError, TypeError, SyntaxError):
@@ -151,7 +151,7 @@ def literals(tree: ast.AST) -> Iterator[float]:
 
 
 def neighbours(numbers: Iterable[float]) -> list[float]:
-    """Each number, its negative, and what lies directly beside it, as floats, without duplicates."""
+    """Each number, its negative, and the adjacent floats, without duplicates."""
     found: dict[float, None] = {}
     for number in numbers:
         if not abs(number) <= 1.7976931348623157e308:
@@ -223,27 +223,26 @@ def verify(
     ulps: int = 0,
     **options: Any,
 ) -> int:
-    """Check with hypothesis that the twin of `fn` does what `fn` does, in every lane, on every target. Returns how many
-    lanes it has compared, or elements and numbers of a kernel over arrays, on all targets together.
+    """Check with hypothesis that the twin of `fn` does what `fn` does, for every element, on every target. Returns the
+    number of elements compared on all targets (for a kernel over arrays, of array elements and other numbers).
 
     kinds     the kind of each argument ("f8", "i8", "b", "c16", or float, int, bool, complex), by name, in order, or as
-              one text "f8,i8". Default: from the annotations, then from the default values, then float; for what the
-              body uses as an array "f8[:]", or "f8[:,:]" where that is refused
-    examples  how many batches of 1 to 16 lanes hypothesis tries, after a sweep over edge values; how many random calls
-              of a kernel over arrays, all of whose axes have one length
-    target    a target or several; None: "numpy" and "numba"
+              a string "f8,i8". Default: from the annotations, then the default values, then float; for parameters used
+              as arrays, "f8[:]", or "f8[:,:]" if that fails
+    examples  the number of batches of 1 to 16 elements that hypothesis tries, after a sweep over edge values; for a
+              kernel over arrays, the number of random calls, with all axes of the same length
+    target    one or several targets; None: "numpy" and "numba"
     static    values of arguments that are fixed while flattening
     ulps      how far float results may differ; 0 means bit for bit
     options   further options of `pyflat.twin`; with `math="fast"` results differ by some ulp, more where terms cancel
 
-    Values are biased to where functions go wrong: numbers of the source and their neighbours, signed zeros, ties,
-    subnormals, infinities, nan, the limits of the integers. Where the original raises, the twin must raise the same
-    type with the same message. The failing case is made as small as possible; the DifferenceError, an AssertionError,
-    shows the lane, its inputs, both results, the first line that differs and the pass that introduced the difference.
-    Values for which the original runs more than 20,000 lines, as a loop does that infinity never ends, are left out.
-    ValueError where the original does so for all values, or that of a kernel raises for all arrays that were drawn.
-    What is refused raises FlattenError before the original has run once. ImportError without hypothesis, which kernels
-    do not need.
+    Values are biased to where functions go wrong: numbers in the source and their neighbours, signed zeros, ties,
+    subnormals, infinities, nan, the limits of the integers. If the original raises, the twin must raise the same
+    exception with the same message. A failing case is shrunk; the DifferenceError, an AssertionError, shows the
+    element, its inputs, both results, the first line that differs and the pass that introduced the difference. Values
+    for which the original runs more than 20,000 lines, as in a loop that infinity never ends, are skipped. Raises
+    ValueError if all values are skipped, or the original of a kernel raises for all arrays tried, FlattenError (before
+    the original runs) if `fn` cannot be flattened, ImportError without hypothesis, which kernels do not need.
     """
     fixed = dict(static or {})
     names = _lane_names(fn, fixed)
@@ -507,7 +506,7 @@ def _columns(rows: Sequence[tuple[Any, ...]], kinds: Sequence[str]) -> list[np.n
 
 
 def lane_of(result: Any, lane: int, n: int) -> Any:
-    """One lane of a twin's result as a Python value: arrays are indexed, what is the same in all lanes stays."""
+    """One element of a twin's result as a Python value: arrays are indexed, other values returned as they are."""
     if isinstance(result, np.ma.MaskedArray):
         masked = np.ma.getmaskarray(result).reshape(n, -1)[lane].any()
         return None if masked else lane_of(result.data, lane, n)

@@ -1,6 +1,6 @@
-"""Vectors, matrices and functions of shading languages, as plain Python that a twin sees through.
+"""Vectors, matrices and functions of shading languages, as plain Python that pyflat can flatten.
 
-`from pyflat.vec import *` leaves out what would hide a builtin (abs, max, min, pow, round): import those by name.
+`from pyflat.vec import *` omits functions that would hide a builtin (abs, max, min, pow, round): import those by name.
 """
 
 from pyflat.vec.functions import (

@@ -66,7 +66,7 @@ def test_its_faults_are_replayed(installed):
 
 
 def test_names_that_no_package_brings(installed):
-    with pytest.raises(ValueError, match="no installed package brings the target 'stack'.*walker"):
+    with pytest.raises(ValueError, match="no installed package provides the target 'stack'.*walker"):
         target("stack")
     with pytest.raises(ValueError, match="target='walkr'"):
         pyflat.twin(ratio, target="walkr")

@@ -12,4 +12,4 @@ from pyflat.cli.main import commands
 def test_help_says_that_the_module_is_imported(command):
     text = " ".join(CliRunner().invoke(commands, [command, "--help"]).output.split())
     assert "imported" in text
-    assert ("run thousands of times" in text) is (command == "verify")
+    assert ("runs thousands of times" in text) is (command == "verify")

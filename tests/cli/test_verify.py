@@ -78,7 +78,7 @@ def test_refusals_and_wrong_names(pyflat_command):
 def test_prove(pyflat_command):
     pytest.importorskip("z3")
     code, out, _ = pyflat_command("prove", "kernels:clamp")
-    assert (code, out) == (0, "clamp: proved: for all arguments (x: float, high: float) each lane is suspect or has the value of its path\n")
+    assert (code, out) == (0, "clamp: proved: every argument (x: float, high: float) gives the original's result or is handed back to the original\n")
     code, out, _ = pyflat_command("prove", "kernels:power", "--static", "n=2")
     assert code == 0
     code, out, _ = pyflat_command("prove", "kernels:printing")

@@ -110,7 +110,7 @@ def test_wrong_arguments() -> None:
     for text in ("def f(x):\n    return return x\n", "def f(x):\0", "x = '\udc80'", "x = " + "-" * 100_000 + "1"):
         with pytest.raises(ValueError, match="source= of f is no Python: "):
             pyflat.twin(f, source=text)
-    with pytest.raises(TypeError, match="source=3: expected the text of the function"):
+    with pytest.raises(TypeError, match="source=3: expected the source of the function"):
         pyflat.twin(f, source=3)  # type: ignore[call-overload, unused-ignore]
     with pytest.raises(TypeError, match="class"):
         pyflat.twin(int, source="")

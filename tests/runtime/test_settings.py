@@ -91,10 +91,10 @@ def test_modes_of_arrays_are_sorted_pairs():
 @pytest.mark.parametrize(("former", "name"), [("libm", "exact"), ("vector", "fast")])
 def test_former_names_of_mathematics_warn_at_the_line_that_has_them(former, name):
     for place in places(math=former):
-        with pytest.warns(DeprecationWarning, match=f"math='{former}' is called math='{name}' now") as told:
+        with pytest.warns(DeprecationWarning, match=f"math='{former}' is deprecated; use math='{name}'") as told:
             place()
         assert told[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match="is called"):
+    with pytest.warns(DeprecationWarning, match="is deprecated"):
         assert pyflat.twin(f.inverse, math=former) is pyflat.twin(f.inverse, math=name)
 
 

@@ -78,7 +78,7 @@ def test_an_engine_does_what_the_protocol_says(target):
     if target.machine_code:
         assert "define" in twin.inspect_llvm()
     else:
-        with pytest.raises(ValueError, match="only the numba target makes machine code"):
+        with pytest.raises(ValueError, match="only the numba target produces machine code"):
             twin.inspect_llvm()
 
 

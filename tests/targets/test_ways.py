@@ -222,7 +222,7 @@ def test_a_block_ends_what_it_forced():
 
 
 @pytest.mark.parametrize(("choices", "message"), [
-    ({"arm": "branch"}, "'arm' is no way; the ways are arms, refill"),
+    ({"arm": "branch"}, "'arm' is not a way; the ways are arms, refill"),
     ({"arms": "plain"}, "arms='plain': expected one of 'branch', 'select'"),
 ])
 def test_wrong_ways_are_named(choices, message):

@@ -1,15 +1,15 @@
-"""Translation validation: z3 proves that the flat form of one function means what its structured form means.
+"""Translation validation: z3 proves that flattening did not change what a function computes.
 
     from pyflat.inspection.prove import prove
-    print(prove(shade))                proved: for all arguments (x: float, t: float) ...
+    print(prove(shade))                proved: every argument (x: float, t: float) ...
 
-What is compared is the flat form, as the engines run it, with the paths of the structured form: for every argument, a
-lane that fails on its path is suspect, and any other lane that is not suspect has the same result, bit for bit. The
-answer is "proved", a counterexample (run through both by the interpreter before it is shown), or why the question
-is outside of what can be proved here.
+The flat form, as the engines run it, is compared with the paths of the structured form: for every argument, the flat
+form returns the same result, bit for bit, or hands the element back to the original. It always hands it back where the
+original raises. The answer is "proved", a counterexample (confirmed with the interpreter), or the reason why this
+cannot be proved.
 
-Taken as given: the step from source to structured form, the rules that say when an operation fails (`ir.faults`), and
-the engines. Those are tested, not proved. Needs z3: `pip install '.[prove]'` in a checkout.
+Not covered: the step from source to structured form, the rules that say when an operation fails (`ir.faults`), and
+the engines. Those are tested. Needs z3: `pip install '.[prove]'` in a checkout.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _WORDS = {FLOAT: "float", INT: "int"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known about the flat form of one function."""
+    """The result of `prove` for one function."""
 
     verdict: Literal["proved", "counterexample", "outside"]
     name: str
@@ -98,7 +98,7 @@ class Answer:
         return f"{self.name}: outside the provable part, because {self.reason}"
 
 
-_KERNEL = ("it is a kernel over arrays, and z3 is asked about single lanes; twin.verify(*arrays) compares it with its "
+_KERNEL = ("it is a kernel over arrays, and proofs cover single elements; twin.verify(*arrays) compares it with its "
            "original")
 
 
@@ -111,11 +111,11 @@ def prove(
     work: int | None = None,
     **options: Unpack[OptionArguments],
 ) -> Answer:
-    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`; `seconds` bounds all of it
-    (flattening only in the main thread, where there are alarms), or `work` bounds what z3 does: steps as it counts
-    them, the same number on every machine, however busy it is.
+    """Prove that flattening `fn` changed nothing. `kinds` as in `Twin.show`. `seconds` limits the time (that of
+    flattening only in the main thread, which has alarms). Alternatively, `work` limits the steps that z3 counts, which
+    are the same on every machine, however busy.
 
-    Raises ImportError without z3; a function that is refused is outside.
+    Raises ImportError without z3. The answer for a refused function is "outside".
     """
     callee = unwrap(fn)
     name = callee.function.__qualname__
@@ -152,7 +152,7 @@ def prove_shapes(
 def _refused(function: FunctionType, refusal: FlattenError) -> Answer:
     if array_parameters(function):
         return Answer("outside", function.__qualname__, _KERNEL)
-    return Answer("outside", function.__qualname__, f"the function is refused: {str(refusal).splitlines()[0]}")
+    return Answer("outside", function.__qualname__, f"it is refused: {str(refusal).splitlines()[0]}")
 
 
 @with_room
@@ -196,4 +196,4 @@ def edge_rows(kinds: Sequence[Kind]) -> list[tuple[Any, ...]]:
 def _claim(fn: Function, functions: Sequence[str]) -> str:
     arguments = ", ".join(f"{p.name}: {_WORDS.get(p.kind, 'bool')}" for p in fn.params)
     assumed = f" (whatever {', '.join(functions)} compute in their ranges)" if functions else ""
-    return f"for all arguments ({arguments}) each lane is suspect or has the value of its path{assumed}"
+    return f"every argument ({arguments}) gives the original's result or is handed back to the original{assumed}"

@@ -1,11 +1,11 @@
-"""What pyflat would do for a file, a module or an installed package, function by function.
+"""What pyflat can do for a file, a module or an installed package, function by function.
 
     found = pyflat.inspection.survey.survey("mypackage")
     found.rows        a Row for each function: flattens (with which options), refused (why and where), skipped, ...
     found.summary()   counts by verdict, code and reason, and the share
 
-The modules are imported in a process of its own, nothing else of them is run. The process is ended when it does not
-answer, and another one goes on after the place where it hung.
+The modules are imported in a separate process, but their functions are not run. If the process hangs, it is killed, and
+another one continues after that place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHARE = 10
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The rows in the order of modules and lines. `cut`: it ended at `limit`, and there may be more functions."""
+    """The rows, by module and line. `cut`: the survey stopped at `limit`, and there may be more functions."""
 
     place: Place
     rows: list[Row]
@@ -88,16 +88,16 @@ def survey(
     trust: bool = False,
     on_row: Callable[[Row], None] | None = None,
 ) -> Survey:
-    """Try to flatten what looks like a function of numbers in a file, folder, module or installed package: functions,
-    methods, and objects that are called.
+    """Try to flatten each function, method and callable object that looks like a function of numbers in a file, folder,
+    module or installed package.
 
-    limit    how many kernels are tried at most
-    timeout  seconds of processor time for one function
-    prove    seconds for z3 to prove the flat form of each function that flattens (`pyflat.inspection.prove`)
-    trust    tests, scripts and set-up files are imported too, and imported code may start programs and use the network
-    on_row   is called with each row as it is known
+    limit    the most functions to try
+    timeout  seconds of processor time per function
+    prove    seconds for z3 to prove each function that flattens (`pyflat.inspection.prove`)
+    trust    also import tests, scripts and set-up files; let imported code start programs and use the network
+    on_row   called with each row as soon as it is known
 
-    Raises NoPlaceError, a ValueError, where `spec` names nothing; ImportError where z3 is wanted and missing.
+    Raises NoPlaceError, a ValueError, if `spec` names nothing, and ImportError if z3 is needed and missing.
     """
     if prove is not None:
         require("z3", "prove=")

@@ -55,14 +55,14 @@ class Row:
     """What the survey says about one function, or about a module that cannot be imported.
 
     verdict    "flattens", "refused", "skipped", "timeout", "import-failed" or "bug"
-    kinds      how parameters were taken, by name: "float", "int", "bool" or "complex" lanes, or "array" of a kernel
-    fixed      static parameters and the value each was tried with, as text
-    static     the parameters to name in static=, which are lanes otherwise
-    loop       a loop stays a loop
-    but        values of a string parameter that are refused, with the code
-    use        of a method: how it was tried, with an object that is made of numbers
-    proved     what z3 says of a function that flattens, where that was asked for
-    code, message, construct, at, help    the refusal; why for the other verdicts is in `message`
+    kinds      the kind of each parameter: "float", "int", "bool" or "complex", or "array" for a kernel
+    fixed      the static parameters, with the value that each was tried with, as text
+    static     the parameters that must be named in static=
+    loop       whether a loop stays a loop
+    but        the values of a string parameter that are refused, with the code
+    use        for a method: how it was tried, with an object made from numbers
+    proved     the result of the proof, if one was requested
+    code, message, construct, at, help    the error; for other verdicts, `message` has the reason
     """
 
     function: str

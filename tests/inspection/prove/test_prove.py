@@ -84,7 +84,7 @@ def test_functions_that_are_proved(fn):
 
 
 def test_what_is_claimed_is_said():
-    assert str(prove(f.inverse)) == ("inverse: proved: for all arguments (x: float) each lane is suspect or has the value of its path")
+    assert str(prove(f.inverse)) == ("inverse: proved: every argument (x: float) gives the original's result or is handed back to the original")
     assert "(n: int, m: int)" in prove(whole).reason
     assert "(x: int)" in prove(f.inverse, kinds="i8").reason
 
