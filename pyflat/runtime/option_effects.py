@@ -57,7 +57,7 @@ _WHOLE: dict[str, tuple[Effect, ...]] = {
                Effect("refused at the function", "a kernel raises what its original raises", ("unchecked",))),
     "dtype": (Effect("refused", "a kernel computes in the dtypes of its arrays: pass float32 arrays", ("float32",)),
               Effect("no effect", "a kernel computes in the dtypes of its arrays", ("input",))),
-    "strict_fold": (Effect("refused at the function", "the rest of a kernel is not checked"),),
+    "strict_fold": (Effect("refused at the function", "folding is not checked in kernels"),),
     "whitelist": (Effect("refused", "a kernel keeps no calls"),),
     "results": (_RESULTS,),
     "none": (_RESULTS,),
@@ -122,7 +122,7 @@ def _lacking(option: str, target: Target) -> tuple[Effect, ...]:
         case "math" if target.fast is None and target.contracts is None:
             return (Effect("refused at the function", f"{about} has no faster functions", ("fast",)),)
         case "strict_fold" if target.structured:
-            return (Effect("refused at the function", f"the rest is not checked on {about}"),)
+            return (Effect("refused at the function", f"{about} does not check folding"),)
     return ()
 
 

@@ -43,12 +43,12 @@ class Options:
                 (`pyflat.backend.target`, or a `pyflat.targets.Target`)
     static      names of parameters that are fixed rather than arrays; pyflat makes a twin for each of their values
     arrays      names of parameters that are whole arrays, which makes the twin a kernel that runs once per call;
-                (): none; None: those that the body subscripts, iterates over, or asks for length or shape
+                `()`: none; None: those that the body subscripts, iterates over, or asks for length or shape
                 (`twin.roles`)
-    signature   "(n),()->(n)": the core dimensions of each input and output of a kernel over arrays, as in
+    signature   `"(n),()->(n)"`: the core dimensions of each input and output of a kernel over arrays, as in
                 `np.vectorize`; leading dimensions broadcast. `twin.gufunc` is the resulting ufunc
-    core_dims   {"a": ("y", "x")}: with signature=, the dimensions of an xarray object that are the core dimensions of a
-                parameter; default: those that the signature names
+    core_dims   `{"a": ("y", "x")}`: with signature=, the dimensions of an xarray object that are the core dimensions of
+                a parameter; default: those that the signature names
     loops       "auto": loops with a constant iteration count are unrolled; other loops run until every element has
                 finished; "unroll": every loop is unrolled, or refused; "masked": every `while` and every loop over a
                 range stays a loop, unless its body needs a known index
@@ -76,12 +76,11 @@ class Options:
     max_visits  how often an element of an array made by a kernel may be read if it is to be computed where it is read,
                 without storing the array (which is then *virtual*); None: decided by cost
     inline_scalar_constexprs  arrays of one constant are virtual, however often they are read
-    inline_simple_computations  arrays whose elements are an element of another array, an index, or computed from
-                constants are virtual too
-    inline_complex_computations  other arrays are virtual depending on how often they are read and on their cost; False:
-                never; True: whatever they cost
+    inline_simple_computations  arrays of another array's elements, of indices, or made from constants are virtual too
+    inline_complex_computations  other arrays are virtual by how often they are read and by cost; False: never; True:
+                                 always
     enable_device_only  arrays that are not virtual may keep only the rows that are still needed (numba)
-    memory      {"t": "stored"}: how to keep an array made by a kernel, by its name in `explain()`: "virtual",
+    memory      `{"t": "stored"}`: how to keep an array made by a kernel, by its name in `explain()`: "virtual",
                 "buffer" (of rows) or "stored"; if that is impossible, the kernel is refused
     whitelist   functions whose calls are kept as they are, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     results     how to return results other than numbers: "labels": strings as an array of `<U`, other objects as an

@@ -152,7 +152,7 @@ def prove_shapes(
 def _refused(function: FunctionType, refusal: FlattenError) -> Answer:
     if array_parameters(function):
         return Answer("outside", function.__qualname__, _KERNEL)
-    return Answer("outside", function.__qualname__, f"it is refused: {str(refusal).splitlines()[0]}")
+    return Answer("outside", function.__qualname__, f"the function is refused: {str(refusal).splitlines()[0]}")
 
 
 @with_room
