@@ -199,8 +199,8 @@ def _rich_loop(console: Any, loop: LoopRow) -> None:
 
     console.print()
     line = loop.place.line if loop.place else "?"
-    text = (f"line {line}: {loop.shown}; trips {loop.least:,} to {loop.most:,}, median {loop.median:,g}; "
-            f"{loop.used:.0%} of the trips of a gang are used")
+    text = (f"line {line}: {loop.shown}; iterations {loop.least:,} to {loop.most:,}, median {loop.median:,g}; "
+            f"{loop.used:.0%} of a SIMD group's iterations are used")
     console.print(text, highlight=False, markup=False)
     table = Table(box=None, pad_edge=False, show_header=False)
     for trips, lanes in loop.histogram:

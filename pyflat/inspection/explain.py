@@ -37,8 +37,8 @@ MANY_REPLAYED = 0.001
 
 _CALLED = {Accuracy.LIBM: "libm", Accuracy.NUMPY: "numpy", Accuracy.CALL: "python", Accuracy.VECTOR: "fast"}
 _EXACT = {
-    "verified": "the C library's bits, in registers: its code was compared with the vector code lane by lane",
-    "bounded": "the C library's bits, in registers; a call in some lanes of a hundred, where they are in doubt",
+    "verified": "the C library's bits, in registers: the vector code was checked against the library's code",
+    "bounded": "the C library's bits, in registers; a call for a few percent of the elements, in doubt",
 }
 """By what is known of the library that is loaded (`functions.loaded_library`)."""
 _FAMILIES = {
@@ -135,7 +135,7 @@ class Explanation:
     def counts(self) -> str:
         """How many selects and conditions of faults there are, in words."""
         return (f"{self.selects} select{'s' * (self.selects != 1)}, "
-                f"{self.faults} fault condition{'s' * (self.faults != 1)}")
+                f"{self.faults} error condition{'s' * (self.faults != 1)}")
 
     def as_dict(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "cost": self.cost}
@@ -216,7 +216,7 @@ def _loops(done: FlatForm) -> Iterator[tuple[SourceLine | None, str]]:
 
     loops = SourceMap(done.spec.function).loops
     for loop in loops:
-        yield loop.place, "stays a loop, run until the last lane is done"
+        yield loop.place, "stays a loop that runs until every element has finished"
     kept = {loop.place.line for loop in loops if loop.place is not None}
     captured = done.spec.captured
     try:
@@ -249,8 +249,8 @@ def function_of(op: Op, options: Options) -> tuple[str, str] | None:
 
 def python_calls(name: str, options: Options) -> str:
     """How a function that only CPython computes runs, in few words."""
-    return "for many lanes in registers, with the same bits" if _vectors_too(name, options) else (
-        "a call of Python for each lane")
+    return "in registers for long arrays, with the same bits" if _vectors_too(name, options) else (
+        "a Python call for each element")
 
 
 def _vectors_too(name: str, options: Options) -> str | None:
@@ -260,16 +260,16 @@ def _vectors_too(name: str, options: Options) -> str | None:
 def _why(name: str, whose: str, options: Options) -> str:
     match whose:
         case "exact":
-            return _EXACT.get(standing(name), "the bits of CPython's own code, in registers: its algorithm is followed")
+            return _EXACT.get(standing(name), "the bits of CPython's own code, in registers, by the same algorithm")
         case "fast":
             return 'math="fast": in registers, without a call'
         case "numpy":
             return "NumPy's own function, which the source calls or math=\"fast\" takes"
         case "python":
-            return _vectors_too(name, options) or "only CPython's own code has these bits: a call for each lane"
+            return _vectors_too(name, options) or "only CPython's own code has these bits: a call for each element"
     if options.math == "exact":
         return targets.of(options.target).costs().library(name) or (
-            'the C library\'s, as in CPython: a call for each lane; math="fast" computes it in registers')
+            'the C library\'s, as in CPython: a call for each element; math="fast" computes it in registers')
     return "there is no vector function"
 
 
@@ -280,19 +280,19 @@ def _slower(found: Explanation, options: Options) -> Iterator[str]:
     shares = {f.name: f.cost / total for f in found.operations}
     share = sum(shares.get(name, 0.0) for name in called)
     if called and share >= LARGE_SHARE:
-        yield f"{share:.0%} of the cost are calls of the C library ({', '.join(sorted(called))}), lane by lane" + (
-            ': math="fast" has no calls' if options.math == "exact" else "")
+        yield f"{share:.0%} of the cost is C library calls ({', '.join(sorted(called))}), one element at a time" + (
+            '; math="fast" avoids them' if options.math == "exact" else "")
     python = sorted({c.name for c in found.functions if c.whose == "python" and not _vectors_too(c.name, options)})
     if python:
-        yield f"{', '.join(python)}: CPython's own code, lane by lane"
+        yield f"{', '.join(python)}: CPython's own code, one element at a time"
     if shares.get("division", 0.0) >= LARGE_SHARE:
-        yield f"{shares['division']:.0%} of the cost are divisions"
+        yield f"{shares['division']:.0%} of the cost is division"
     if found.detection / total >= LARGE_SHARE and options.errors != "unchecked":
-        yield (f"{found.detection / total:.0%} of the cost detects lanes that fail or overflow "
-               f'(errors="unchecked" leaves it out)')
+        yield (f"{found.detection / total:.0%} of the cost detects errors and overflow "
+               f'(errors="unchecked" omits this)')
     yield from targets.of(options.target).costs().slower(found.held, found.form)
     if found.lanes and found.replayed / found.lanes >= MANY_REPLAYED:
-        yield f"{found.replayed:,} of {found.lanes:,} lanes were run by the original, about a microsecond each"
+        yield f"{found.replayed:,} of {found.lanes:,} elements fell back to the original, about a microsecond each"
 
 
 # --- the page
@@ -308,10 +308,10 @@ def _text(found: Explanation) -> Iterator[str]:
     yield f"  error checks                    {found.detection:8,}"
     yield found.counts
     if found.branches:
-        yield from ("", "branches, and what their arms cost" +
-                    (f"; {found.arms_kept} expensive parts are skipped where no lane of a gang needs them"
+        yield from ("", "branches, and the cost of each side" +
+                    (f"; {found.arms_kept} expensive parts are skipped if no lane of a SIMD group needs them"
                      if found.arms_kept else "") +
-                    (f"; for {found.arms_waited} lanes wait until a gang needs it" if found.arms_waited else ""))
+                    (f"; for {found.arms_waited}, lanes wait to fill a SIMD group" if found.arms_waited else ""))
         for arms in found.branches:
             where = f"line {arms.place.line}" if arms.place else "?"
             copies = f"  ({arms.copies} copies)" if arms.copies > 1 else ""
@@ -320,7 +320,7 @@ def _text(found: Explanation) -> Iterator[str]:
     if found.loops:
         yield from ("", "loops")
         if found.refilled:
-            yield "  lanes that are done get the next element, where the kernel finds that faster"
+            yield "  lanes that finish early take the next element if that is faster"
         for place, what in found.loops:
             yield f"  {f'line {place.line}' if place else '?':>10}  {what}   {_line(place)}"
     if found.functions:
@@ -329,14 +329,14 @@ def _text(found: Explanation) -> Iterator[str]:
             yield f"  {called.count:3} {called.name:10} {called.whose:7} {called.why}"
     yield ""
     for place in found.floats:
-        yield (f"a float in every lane, as its exponent may be negative in some: line {place.line}  {place.text}\n"
-               f'  an int by `assert n >= 0` before it, by abs(n), or by results="ints"')
+        yield (f"always a float, since its exponent may be negative: line {place.line}  {place.text}\n"
+               f'  for an int, write `assert n >= 0` before it, or abs(n), or pass results="ints"')
     if found.lanes:
-        yield (f"so far {found.lanes:,} lanes, {found.replayed:,} of them ({found.replayed / found.lanes:.2%}) run by "
+        yield (f"so far {found.lanes:,} elements; {found.replayed:,} ({found.replayed / found.lanes:.2%}) fell back to "
                f"the original")
     if found.not_kept:
-        yield f"the next process flattens it again: {found.not_kept}"
-    yield "what keeps it from being faster" if found.slower else "nothing in particular keeps it from being faster"
+        yield f"not cached on disk: {found.not_kept}"
+    yield "obstacles to speed" if found.slower else "no particular obstacles to speed"
     for reason in found.slower:
         yield f"  - {reason}"
 

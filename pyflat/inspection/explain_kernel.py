@@ -164,7 +164,7 @@ def _kept(mode: ArrayMode, decision: Decision | None, dtype: str, sizes: Sequenc
     yield f"buffer of {mode.rows} {'row' if mode.rows == 1 else 'rows'}" if mode.mode == "buffer" else mode.mode
     yield from map(reason_text, mode.reasons)
     if decision is not None:
-        yield "an element is read again and again in a loop" if decision.reads >= REPEATED else \
+        yield "an element is read repeatedly in a loop" if decision.reads >= REPEATED else \
             f"an element is read {decision.reads} {'time' if decision.reads == 1 else 'times'}"
         yield decision.complexity
     if mode.mode == "virtual":
@@ -232,18 +232,18 @@ def _reason(found: SourceLoop, around: Surroundings) -> str:
     loop = found.node
     counted = recognise_counted(loop)
     if counted is None:
-        return "how often it runs is not known before"
+        return "its iteration count is not known in advance"
     carried = [param for param in loop.params if param is not counted.iv and param.kind is not MEMORY]
     reads = set(uses([loop.body[0], *loop.body[2:]]))
     names = [param.name.split(" ")[0] or "a value" for param in carried if param in reads]
     if names:
         return f"an iteration takes {', '.join(f'`{name}`' for name in dict.fromkeys(names))} from the one before"
     if _leaves(loop):
-        return "it may be left before its end (break, return)"
+        return "it may end early (break, return)"
     if any(op.opcode == "alloc" for op in all_ops(loop.body)):
         return "it makes an array in each iteration"
     if any(op.opcode in ("call", "routine", "ufunc") for op in all_ops(loop.body)):
-        return "it calls a function that is computed one by one"
+        return "it calls a function that runs one element at a time"
     meeting = sorted(meeting_arrays(loop, counted, around))
     if loop in around.undecided:
         arrays = ", ".join(f"`{name}`" for name in meeting)
@@ -251,8 +251,8 @@ def _reason(found: SourceLoop, around: Surroundings) -> str:
     if meeting:
         return f"iterations may meet in {', '.join(f'`{name}`' for name in meeting)}"
     if is_around_ragged(loop, counted, around):
-        return "the loops in it are lanes, whose lengths differ from iteration to iteration"
-    return "nothing shows that its iterations are apart"
+        return "the loops in it are vectorised, and their lengths vary by iteration"
+    return "its iterations could not be shown to be independent"
 
 
 def _leaves(loop: Loop) -> bool:
@@ -283,7 +283,7 @@ def _text(found: KernelExplanation) -> Iterator[str]:
                f"{array.layout}{made}")
     if found.numbers:
         yield f"the same for all iterations: {', '.join(found.numbers)}"
-    yield from ("", "loops" if found.loops else "there is no loop")
+    yield from ("", "loops" if found.loops else "no loops")
     for loop in found.loops:
         yield from _loop_text(loop)
     yield f"on one thread, as {found.one_thread}" if found.one_thread else "threads share its iterations"

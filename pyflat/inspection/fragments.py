@@ -57,7 +57,7 @@ def of_explanation(found: Explanation) -> str:
     return _fragment(
         f"{found.name}({found.kinds}) on {found.target}", [costs, *found.slower],
         _table("operations", ("", "count", "cost", ""), operations),
-        _table("branches, and what their arms cost", ("", "", "then", "else", "copies"), branches),
+        _table("branches, and the cost of each side", ("", "", "then", "else", "copies"), branches),
         _table("loops", ("", "", ""), loops), _table("elementary functions", ("", "count", "", ""), functions))
 
 
@@ -65,12 +65,12 @@ def of_profile(found: Profile, title: str) -> str:
     """Where lanes go."""
     branches = [(_line(row.place), CodeCell(row.shown), row.then, row.orelse, Bar((row.share, 1.0 - row.share)),
                  f"{row.mixed:.0%}", f"{row.dead} is never taken" if row.dead else "") for row in found.branches]
-    tables = [_table("branches", ("", "", "then", "else", "", "gangs with both", ""), branches)]
+    tables = [_table("branches", ("", "", "then", "else", "", "SIMD groups with both", ""), branches)]
     for loop in found.loops:
         trips = [(trips, lanes, Bar((lanes / max(loop.entries, 1),))) for trips, lanes in loop.histogram]
-        tables.append(_table(f"{_line(loop.place)}: {loop.shown}", ("trips", "lanes", ""), trips))
-    loops = [f"{_line(loop.place)}: median {loop.median:,g} trips, mean {loop.mean:,.4g}; {loop.used:.0%} of the trips "
-             f"of a gang are used" for loop in found.loops]
+        tables.append(_table(f"{_line(loop.place)}: {loop.shown}", ("iterations", "elements", ""), trips))
+    loops = [f"{_line(loop.place)}: median {loop.median:,g} iterations, mean {loop.mean:,.4g}; {loop.used:.0%} of a "
+             f"SIMD group's iterations are used" for loop in found.loops]
     return _fragment(title, loops, *tables)
 
 

@@ -330,7 +330,7 @@ WIDTH = 100
 
 def with_notes(text: str, structured: Function, flat: Function) -> str:
     """The text with comments, below its title, of where `flat` may raise, and of powers of ints that are floats."""
-    notes = [f"# a float in every lane, as its exponent may be negative in some: line {place.line}  {place.text}"
+    notes = [f"# always a float, since its exponent may be negative: line {place.line}  {place.text}"
              for place in float_powers(structured)]
     places = _places(flat)
     if places:

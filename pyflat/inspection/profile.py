@@ -198,13 +198,13 @@ def bar(share: float) -> str:
 
 
 def headline(found: Profile) -> str:
-    text = f"{found.name}: {found.lanes:,} lanes"
+    text = f"{found.name}: {found.lanes:,} elements"
     if found.looked_at != found.lanes:
-        text += f", {found.looked_at:,} of them looked at"
+        text += f", {found.looked_at:,} of them sampled"
     if found.failed:
-        text += f", {found.failed:,} fail or go to the original"
+        text += f", {found.failed:,} raise or fall back to the original"
     if found.unfinished:
-        text += f", {found.unfinished:,} still in a loop at the limit"
+        text += f", {found.unfinished:,} still in a loop at the iteration limit"
     return text
 
 
@@ -218,8 +218,8 @@ def _text(found: Profile) -> Iterator[str]:
                f"  {row.shown}{note}")
     for loop in found.loops:
         yield from ("", f"{_line(loop.place)} {loop.shown}")
-        yield (f"{'':10} trips {loop.least:,} to {loop.most:,}, median {loop.median:,g}, mean {loop.mean:,.4g}; "
-               f"{loop.used:.0%} of the trips of a gang are used")
+        yield (f"{'':10} iterations {loop.least:,} to {loop.most:,}, median {loop.median:,g}, mean {loop.mean:,.4g}; "
+               f"{loop.used:.0%} of a SIMD group's iterations are used")
         for trips, lanes in loop.histogram:
             share = lanes / max(loop.entries, 1)
             yield f"{trips:>10} {lanes:10,}  {bar(share)} {share:4.0%}"
@@ -249,5 +249,5 @@ def _figure(found: Profile) -> Figure:
         top.legend(loc="lower right")
     for axis, loop in zip(axes[1:, 0], found.loops, strict=True):
         axis.bar([trips for trips, _ in loop.histogram], [lanes for _, lanes in loop.histogram], color="#10b981")
-        axis.set_title(f"{loop.place.line if loop.place else '?'}: trips of {loop.shown}")
+        axis.set_title(f"{loop.place.line if loop.place else '?'}: iterations of {loop.shown}")
     return figure

@@ -1,4 +1,4 @@
-"""`twin.report()`: the original beside the twin, each line linked with what became of it.
+"""`twin.report()`: the original next to the twin, each line linked with its translation.
 
 The facts are those of `explain`, `profile` and `show`; here they are put beside the lines of the source. `Report` has
 them for programs; `pyflat.inspection.report_page` makes one HTML page of it.
@@ -37,7 +37,7 @@ Place = tuple[str, int]
 """A file, and a line of it."""
 
 TRIPS = 100.0
-"""Trips of a loop of a kernel, for its share of the cost."""
+"""Iterations of a kernel's loop, for its share of the cost."""
 MOST = 80
 """Characters of a condition that is shown."""
 _CALLS = {"libm": "the C library's", "numpy": "NumPy's", "fast": "in registers", "exact": "in registers, the same bits"}
@@ -46,7 +46,7 @@ _CALLS = {"libm": "the C library's", "numpy": "NumPy's", "fast": "in registers",
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What became of a line, or why it was refused."""
+    """How a line was translated, or why it was refused."""
 
     sort: Sort
     text: str
@@ -176,14 +176,14 @@ def _of_branches(remarks: _Remarks, explained: Explanation, profiled: Profile | 
     for arms in explained.branches:
         copies = f", {arms.copies} copies" if arms.copies > 1 else ""
         if arms.then or arms.orelse:
-            remarks.add(arms.place, "branch", f"its arms cost: then {arms.then:,}, else {arms.orelse:,}{copies}")
+            remarks.add(arms.place, "branch", f"cost: then {arms.then:,}, else {arms.orelse:,}{copies}")
     for place, what in explained.loops:
         remarks.add(place, "loop", what)
     for row in profiled.branches if profiled is not None else ():
         never = f"; {row.dead} is never taken" if row.dead else ""
-        remarks.add(row.place, "branch", f"{row.share:.0%} of {row.then + row.orelse:,} lanes take it{never}")
+        remarks.add(row.place, "branch", f"{row.share:.0%} of {row.then + row.orelse:,} elements take it{never}")
     for loop in profiled.loops if profiled is not None else ():
-        remarks.add(loop.place, "loop", f"{loop.least:,} to {loop.most:,} trips, median {loop.median:,g}")
+        remarks.add(loop.place, "loop", f"{loop.least:,} to {loop.most:,} iterations, median {loop.median:,g}")
 
 
 def _of_operations(remarks: _Remarks, done: FlatForm, options: Options) -> None:
@@ -193,8 +193,8 @@ def _of_operations(remarks: _Remarks, done: FlatForm, options: Options) -> None:
         span = fault.span or op.span
         if span is not None and fault != TRIP_LIMIT:
             where = _condition(done, op.args[0])
-            remarks.add((span.file, span.line), "fault", f"lanes end here with {fault.type} where {where}" if where
-                        else f"lanes may end here with {fault.type}")
+            remarks.add((span.file, span.line), "fault", f"raises {fault.type} where {where}" if where
+                        else f"may raise {fault.type}")
     for op in all_ops(done.flat.body):
         condition = op.args[0] if op.opcode == "select" else None
         for place in _places(condition) if isinstance(condition, Op) else ():
@@ -247,18 +247,18 @@ def _span(value: Value) -> Span | None:
 def _elsewhere(parts: Sequence[ReportPart]) -> tuple[str, ...]:
     """What the shares of the lines leave of the cost."""
     rest = 1.0 - sum(line.share for part in parts for line in part.lines)
-    return (f"{rest:.0%} of the cost belongs to no line that is shown",) if rest >= 0.005 else ()
+    return (f"{rest:.0%} of the cost is outside the lines shown",) if rest >= 0.005 else ()
 
 
 # --- kernels over arrays, refusals
 
 
 def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Report:
-    """The report of a kernel over arrays: NumPy's target has its statements beside the source, others the IR."""
-    from pyflat.ir.print import sourced_lines
+    """The report of a kernel over arrays. The NumPy target shows the code that runs, others the loops in Python."""
+    from pyflat.targets.numpy.kernels.engine import sourced_lines
 
     own_text = getattr(version.compiled, "sourced_lines", None)
-    text = own_text() if own_text is not None else sourced_lines(version.kernel.function)
+    text = own_text() if own_text is not None else sourced_lines(version.kernel, lanes=False)
     shares = _kernel_costs(version.kernel.function.body, explained.target)
     remarks = _Remarks(shares, _linked(len(text), [_origins(line) for line in text]))
     _of_kernel(remarks, explained, version.kernel.function.body)
@@ -268,14 +268,14 @@ def report_kernel(version: Any, explained: KernelExplanation, name: str) -> Repo
     parts = _with_gone(part, lines, captured.first_line), *_helpers(part, remarks)
     facts = [f"{array.name}: {array.where}, {_array(array)}, {array.layout}" for array in explained.arrays]
     if shares:
-        facts += [f"shares of the cost are as if each loop made {TRIPS:.0f} trips", *_elsewhere(parts)]
+        facts += [f"shares of the cost assume {TRIPS:.0f} iterations per loop", *_elsewhere(parts)]
     if own_text is None:
-        facts.append('beside the source: its operations, before LLVM compiles them; target="numpy" shows it as Python')
+        facts.append('the generated loops are shown in Python; stage="kernel" of show() has the IR that LLVM compiles')
     return Report(name, f"a kernel over arrays on {explained.target}", tuple(facts), parts, tuple(text), str(explained))
 
 
 def _kernel_costs(items: Sequence[Item], target: str) -> dict[Place, float]:
-    """Place -> the share of the cost of a kernel, as if each of its loops made `TRIPS` trips."""
+    """Place -> the share of the cost of a kernel, as if each of its loops made `TRIPS` iterations."""
     price = targets.of(target).costs().price
     found: dict[Place, float] = defaultdict(float)
     total = 0.0
@@ -311,8 +311,8 @@ def _of_kernel(remarks: _Remarks, explained: KernelExplanation, items: list[Item
         end = item.end if isinstance(item, Block) else None
         if isinstance(end, Exit) and end.fault is not None and (span := end.fault.span) is not None:
             undecided = end.fault.type == "Undecided"  # no exception of Python's: the original goes on from here
-            remarks.add((span.file, span.line), "fault", f"the original runs instead: {end.fault.message}" if undecided
-                        else f"may end here with {end.fault.type}")
+            remarks.add((span.file, span.line), "fault", f"falls back to the original: {end.fault.message}" if undecided
+                        else f"may raise {end.fault.type}")
 
 
 def _origins(line: str) -> frozenset[Place]:
@@ -380,7 +380,7 @@ def _with_gone(part: ReportPart, lines: Sequence[str], first: int) -> ReportPart
         own = [by_number[each] for each in starts[number] if each in by_number]
         return not any(line.share or line.linked or line.remarks for line in own)
 
-    said = Remark("gone", "no operation: only a name, known while flattening, or not needed")
+    said = Remark("gone", "no code: a name only, known while flattening, or unused")
     found = {number for number in starts if number in by_number and is_gone(number)}
     return replace(part, lines=tuple(
         replace(line, remarks=(said,)) if line.number in found else line for line in part.lines))

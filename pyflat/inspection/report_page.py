@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from html import escape
 from itertools import count
+from keyword import kwlist
 from string import Template
 
 from pyflat.inspection.report import Report, ReportLine, ReportPart
@@ -24,6 +27,10 @@ _STYLE = """
 .pyflat-report .fault b, .pyflat-report .refused b { color: var(--bad); }
 .pyflat-report .select b, .pyflat-report .branch b, .pyflat-report .loop b { color: var(--blue); }
 .pyflat-report .call b, .pyflat-report .array b { color: var(--good); }
+.pyflat-report .tc { color: var(--soft); font-style: italic; }
+.pyflat-report .tk { color: color-mix(in srgb, currentColor 35%, #a43cc9); }
+.pyflat-report .tq { color: color-mix(in srgb, currentColor 35%, #2f9e4f); }
+.pyflat-report .td { color: color-mix(in srgb, currentColor 35%, #2f74d0); }
 .pyflat-report .gone-line { opacity: .55; }
 .pyflat-report .refused-line { outline: 1px solid var(--bad); outline-offset: -1px; }
 .pyflat-report .on { background: var(--mark) !important; }
@@ -63,8 +70,19 @@ $fragment
 """)
 
 _numbers = count()
+_STRING = r"""(?P<q>\'\'\'|\"{3}|'|")(?:\\.|(?!(?P=q))[\s\S])*(?P=q)"""
+_TOKENS = re.compile(rf"(?P<tc>#.*)|(?P<tq>{_STRING})|\b(?:(?P<tk>{'|'.join(kwlist)})|(?P<td>\d[\w.]*))\b")
 _WORDS = {"select": "select", "branch": "branch", "loop": "loop", "call": "function", "array": "array",
-          "fault": "fault", "refused": "refused"}
+          "fault": "error", "refused": "refused"}
+
+
+def _coloured(lines: Sequence[str]) -> list[str]:
+    """Lines of Python as HTML, with comments, strings, keywords and numbers marked."""
+    text, shown, end = "\n".join(lines), "", 0
+    for token in _TOKENS.finditer(text):
+        parts = (f'<span class="{token.lastgroup}">{escape(part)}</span>' for part in token[0].split("\n"))
+        shown, end = shown + escape(text[end:token.start()]) + "\n".join(parts), token.end()
+    return (shown + escape(text[end:])).split("\n") if lines else []
 
 
 def page(found: Report) -> str:
@@ -78,13 +96,14 @@ def fragment(found: Report) -> str:
     facts = "".join(f"<li>{escape(fact)}</li>" for fact in found.facts)
     source = "".join(_part(identity, part) for part in found.parts)
     back = _back(found)
-    text = "".join(_text_row(identity, number, line, back.get(number, [])) for number, line in enumerate(found.text))
+    text = "".join(_text_row(identity, number, line, back.get(number, []))
+                   for number, line in enumerate(_coloured(found.text)))
     twin = f'<div class="twin"><h3>Generated twin</h3><div class="side">{text}</div></div>' if text else ""
     counted = any(line.share for part in found.parts for line in part.lines)
     legend = "" if found.refused else (
         f"<p><small>{'Lines are coloured by their share of the cost. ' if counted else ''}Grey lines generate no code. "
         "Point at a line to see what belongs to it.</small></p>")
-    what = "The whole message" if found.refused else "All that explain() says"
+    what = "The whole message" if found.refused else "The output of explain()"
     more = f'<details><summary>{what}</summary><pre class="more">{escape(found.more)}</pre></details>'
     script = _SCRIPT.replace("$identity", identity)
     return (f'<div class="pyflat-report" id="{identity}"><style>{_STYLE}</style>'
@@ -108,12 +127,13 @@ def _key(part: ReportPart, line: ReportLine) -> str:
 
 
 def _part(identity: str, part: ReportPart) -> str:
-    rows = "".join(_source_row(identity, part, line) for line in part.lines)
+    texts = _coloured([line.text for line in part.lines])
+    rows = "".join(_source_row(identity, part, line, text) for line, text in zip(part.lines, texts, strict=True))
     return (f"<h3>{escape(part.name)} <small>{escape(part.file)}</small></h3>"
-            f'<div class="side">{rows or "<p>its text cannot be read</p>"}</div>')
+            f'<div class="side">{rows or "<p>its source cannot be read</p>"}</div>')
 
 
-def _source_row(identity: str, part: ReportPart, line: ReportLine) -> str:
+def _source_row(identity: str, part: ReportPart, line: ReportLine, text: str) -> str:
     sorts = {remark.sort for remark in line.remarks}
     classes = ["row", *(f"{sort}-line" for sort in ("gone", "refused") if sort in sorts)]
     heat = f"color-mix(in srgb, var(--heat) {min(85, 8 + 100 * line.share):.0f}%, transparent)"
@@ -128,7 +148,7 @@ def _source_row(identity: str, part: ReportPart, line: ReportLine) -> str:
     tag = "a" if target else "div"
     return (f'<{tag} class="{" ".join(classes)}" id="{identity}-{key}" data-s="{key}" data-links="{links}"'
             f'{target}{title}{style}><span class="n">{line.number}</span><span class="s">{share}</span>'
-            f"<span>{escape(line.text) or ' '}</span>"
+            f"<span>{text or ' '}</span>"
             f"</{tag}>{remarks}")
 
 
@@ -137,4 +157,4 @@ def _text_row(identity: str, number: int, text: str, back: list[str]) -> str:
     target = f' href="#{identity}-{back[0]}"' if back else ""
     tag = "a" if target else "div"
     return (f'<{tag} class="row" id="{identity}-t{number}" data-t="{number}" data-links="{links}"{target}>'
-            f'<span class="n">{number + 1}</span><span>{escape(text) or " "}</span></{tag}>')
+            f'<span class="n">{number + 1}</span><span>{text or " "}</span></{tag}>')

@@ -74,11 +74,6 @@ def format_function(fn: Function, marks: Marks | None = None) -> str:
     return "\n".join(_Printer(fn, marks or {}).lines()) + "\n"
 
 
-def sourced_lines(fn: Function) -> list[str]:
-    """The lines of `format_function`; those of operations and nodes are `Sourced`."""
-    return list(_Printer(fn, {}).lines())
-
-
 def format_const(const: Const) -> str:
     """A literal as it stands in an operand list."""
     match const.value:
@@ -271,7 +266,7 @@ class _Printer:
             yield f"{param} = {init}"
 
     def marked(self, what: object, line: str) -> str:
-        return f"{line}    ; <-- {self.marks[what]}" if what in self.marks else Sourced(line, (what,))
+        return f"{line}    ; <-- {self.marks[what]}" if what in self.marks else line
 
     def op(self, op: Op) -> str:
         text = f"{op.opcode} {self.operands(op.args)}".rstrip()

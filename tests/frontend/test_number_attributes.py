@@ -196,7 +196,7 @@ def test_the_text_and_explain_say_that_a_power_is_a_float():
         return 2**n
 
     kinds = "i8"
-    assert "a float in every lane" in str(pyflat.twin(power).show(kinds=kinds))
+    assert "always a float" in str(pyflat.twin(power).show(kinds=kinds))
     assert 'results="ints"' in str(pyflat.twin(power).explain(kinds=kinds))
-    assert "a float in every lane" not in str(pyflat.twin(known).show(kinds=kinds))
-    assert "a float in every lane" not in str(pyflat.twin(power, results="ints").show(kinds=kinds))
+    assert "always a float" not in str(pyflat.twin(known).show(kinds=kinds))
+    assert "always a float" not in str(pyflat.twin(power, results="ints").show(kinds=kinds))

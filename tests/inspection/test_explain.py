@@ -40,7 +40,7 @@ def test_operations_and_cost():
     assert [(f.name, f.count, f.cost) for f in found.operations] == [("arithmetic", 2, 2)]
     assert (found.cost, found.selects, found.faults, found.detection) == (2, 0, 0, 0)
     assert (found.kinds, found.form, found.target) == ("x: f8", "flat", "numpy")
-    assert [reason.split(":")[0] for reason in found.slower] == ["every operation is a pass over a block of lanes"]
+    assert [reason.split(";")[0] for reason in found.slower] == ["each operation is a separate pass over a block"]
 
 
 def test_kinds_change_what_it_costs():
@@ -76,7 +76,7 @@ def test_loops_say_whether_lanes_get_new_elements():
 
     found = pyflat.twin(divergent, target="numba").explain()
     assert found.refilled
-    assert "get the next element" in str(found)
+    assert "take the next element" in str(found)
     assert not pyflat.twin(divergent).explain().refilled
     assert not pyflat.twin(plain, target="numba").explain().refilled
 
@@ -100,11 +100,11 @@ def test_elementary_functions_say_whose_they_are(monkeypatch):
     told = "exact" if has_library_vectors() else "libm"
     assert [(c.name, c.whose, c.count) for c in exact.functions] == [("exp", told, 1)]
     if told == "exact":
-        assert "a call in some lanes of a hundred" in exact.functions[0].why
-        assert "its code was compared with the vector code" in followed.functions[0].why
+        assert "a call for a few percent of the elements" in exact.functions[0].why
+        assert "the vector code was checked against" in followed.functions[0].why
     assert [(c.name, c.whose, c.count) for c in fast.functions] == [("exp", "fast", 1)]
     assert [(c.name, c.whose, c.count) for c in called.functions] == [("erf", "libm", 1)]
-    assert any('math="fast" has no calls' in reason for reason in called.slower)
+    assert any('math="fast" avoids them' in reason for reason in called.slower)
     assert str(fast).splitlines()[0].endswith(f", cost {fast.cost:,} (an addition is 1)")
     assert fast.cost < exact.cost
     assert exact.arms_kept >= 1
@@ -134,7 +134,7 @@ def test_ints_in_32_bits():
 
     found = pyflat.twin(hashed, target="numba").explain()
     assert (found.integers, found.narrowed) == (14, 14)
-    assert "  14 of 14 operations on ints in 32 bits, which suffice there" in str(found).splitlines()
+    assert "  14 of 14 operations on ints use 32 bits" in str(found).splitlines()
     assert "in 32 bits" not in str(pyflat.twin(arms, target="numba").explain())
     assert "in 32 bits" not in str(pyflat.twin(hashed).explain())
 
@@ -166,7 +166,7 @@ def test_what_has_run_is_said():
     twin(np.array([2**31, 2**32, 3]))
     found = twin.explain("i8")
     assert (found.lanes, found.replayed) == (3, 1)
-    assert any("1 of 3 lanes were run by the original" in reason for reason in found.slower)
+    assert any("1 of 3 elements fell back to the original" in reason for reason in found.slower)
 
 
 def test_the_page_has_everything():

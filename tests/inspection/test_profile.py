@@ -180,7 +180,7 @@ def test_long_arrays_are_sampled_in_runs(monkeypatch):
     found = pyflat.twin(fold).profile(np.linspace(-1.0, 1.0, 100_000))
     assert found.lanes == 100_000 and found.looked_at == 640
     assert abs(found.branches[0].share - 0.5) < 0.02
-    assert "640 of them looked at" in str(found)
+    assert "640 of them sampled" in str(found)
 
 
 def test_the_original_is_not_run():
@@ -215,7 +215,7 @@ def test_tables_and_kinds():
 def test_the_page_and_the_figure(data):
     found = pyflat.twin(walk).profile(*data)
     text = str(found)
-    assert "<- then never taken" in text and "█" in text and "of the trips of a gang" in text
+    assert "<- then never taken" in text and "█" in text and "of a SIMD group's iterations" in text
     pytest.importorskip("matplotlib")
     figure = found.plot()
     assert len(figure.axes) == 2
@@ -228,7 +228,7 @@ def test_command_line(tmp_path):
     np.savez(tmp_path / "both.npz", x=np.array([1.0, -2.0]))
     spec, runner = f"{tmp_path / 'mine.py'}:step", CliRunner()
     done = runner.invoke(commands, ["profile", spec, str(tmp_path / "x.npy"), "k=3.0"])
-    assert done.exit_code == 0 and "3 lanes" in done.output and "x > 0" in done.output
+    assert done.exit_code == 0 and "3 elements" in done.output and "x > 0" in done.output
     found = json.loads(runner.invoke(commands, ["profile", spec, f"{tmp_path / 'both.npz'}:x", "--json"]).output)
     assert found["lanes"] == 2
     wrong = runner.invoke(commands, ["profile", spec, f"{tmp_path / 'both.npz'}:y"])

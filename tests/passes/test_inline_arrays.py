@@ -792,7 +792,7 @@ def test_an_array_that_shall_be_stored_is(target, function):
 def test_explain_does_not_count_the_reads_of_a_loop():
     twin = pyflat.twin(copied, target="numba", inline_simple_computations=False)
     twin(*map(np.copy, LINES))
-    assert "read again and again in a loop" in str(twin.explain())
+    assert "read repeatedly in a loop" in str(twin.explain())
 
 
 def by_row(a, b, out):

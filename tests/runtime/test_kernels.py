@@ -295,8 +295,8 @@ def test_explain_names_arrays_loops_and_reasons(target):
     reasons = [loop.why for loop in found.loops[3:]]
     assert reasons[0].startswith("an iteration takes `s` from the one before")
     assert reasons[1] == "iterations may meet in `out`"
-    assert reasons[2] == "it may be left before its end (break, return)"
-    assert reasons[3] == "how often it runs is not known before"
+    assert reasons[2] == "it may end early (break, return)"
+    assert reasons[3] == "its iteration count is not known in advance"
     tests = [(loop.tested_before, loop.tested_each) for loop in found.loops]
     if target == "numpy":
         assert tests[1] == (4, 0) and tests[4] == (0, 2) and tests[-1] == (0, 1)
@@ -309,7 +309,7 @@ def test_explain_names_arrays_loops_and_reasons(target):
         "stored; 13 index-mismatch: elements are read that the loop may not have written; "
         + ("213 target: the target keeps whole arrays" if target == "numpy" else
            "202 unwritten: an element that is not written may be read") + "; an element is read 1 time; complex")
-    assert ("together with the loop beside it" in found.loops[0].why) == (target == "numba")
+    assert ("fused with the adjacent loop" in found.loops[0].why) == (target == "numba")
 
 
 def ways_of_loops(a, b, out):
@@ -337,12 +337,12 @@ def test_explain_says_how_each_loop_runs():
     assert [loop.why for loop in loops] == [
         "a flat function over its iterations, in place",
         "a flat function over its iterations, blocks of elements are copied",
-        "left to LLVM, which may make vectors of it",
-        "an iteration takes `total` from the one before; a part of each iteration is computed as lanes before",
+        "left to LLVM, which may vectorise it",
+        "an iteration takes `total` from the one before; part of each iteration is computed beforehand, in vector lanes",
         "in order, around the loops inside",
-        "left to LLVM, which may make vectors of it",
+        "left to LLVM, which may vectorise it",
         "vectors hold its iterations",
-        "iterations may meet in `out`; a part of each iteration is computed as lanes before"]
+        "iterations may meet in `out`; part of each iteration is computed beforehand, in vector lanes"]
     with ways.forced(kernel_bodies="in place"):
         first, *_ = pyflat.twin(ways_of_loops, target="numba").explain("f8[:],f8[:,:],f8[:]").loops
     assert first.why == "vectors hold its iterations"

@@ -43,14 +43,14 @@ class _Recording(KernelCode):
             inside = ", whatever the loops inside do" if has_loop(loop.body) else ""
             self.how[loop] = f"vectors hold its iterations{inside}"
         elif split is not None and split.plan.indices <= self.proven:
-            self.how[loop] = "a part of each iteration is computed as lanes before"
+            self.how[loop] = "part of each iteration is computed beforehand, in vector lanes"
         super()._loop_once(loop, after)
 
 
 class RegisterCosts(Costs):
     """Lanes in registers, operations in one loop."""
 
-    parallel_loops = "left to LLVM, which may make vectors of it"
+    parallel_loops = "left to LLVM, which may vectorise it"
     parallel_around = "in order, around the loops inside"
 
     @staticmethod
@@ -81,12 +81,12 @@ class RegisterCosts(Costs):
         together = f", {lanes.registers} registers together" if lanes.registers > 1 else ""
         yield f"  {lanes.width} lanes in a register{together}"
         if lanes.narrowed:
-            yield f"  {lanes.narrowed} of {integers} operations on ints in 32 bits, which suffice there"
+            yield f"  {lanes.narrowed} of {integers} operations on ints use 32 bits"
 
     @staticmethod
     def slower(lanes: Lanes, form: str) -> Iterator[str]:
         if lanes.width == 1 and form == "masked":
-            yield "the loops mostly call functions, so that lanes run one by one"
+            yield "the loops mostly call functions, so elements run one by one"
 
     @staticmethod
     def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:
@@ -108,6 +108,6 @@ class RegisterCosts(Costs):
         for fusion in code.fusions.values():
             for part in fusion.parts:
                 behind = f", {part.behind} behind the first" if part.behind else ""
-                loops[part.loop] = f"together with the loop beside it, row by row{behind}"
+                loops[part.loop] = f"fused with the adjacent loop, row by row{behind}"
             memory.update(fusion.rings)
         return loops, memory

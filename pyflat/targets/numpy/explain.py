@@ -31,7 +31,7 @@ class BlockCosts(Costs):
         if not has_vectors(name):
             return None
         whose = "CPython's own code" if name in gamma_check.PARTS else "the C library's, as in CPython"
-        return f"{whose}: a call for each lane; for many lanes vector code with the same bits"
+        return f"{whose}: a call for each element; for long arrays, vector code with the same bits"
 
     @staticmethod
     def about(lanes: Lanes, integers: int) -> Iterator[str]:
@@ -39,7 +39,7 @@ class BlockCosts(Costs):
 
     @staticmethod
     def slower(lanes: Lanes, form: str) -> Iterator[str]:
-        yield 'every operation is a pass over a block of lanes: target="numba" compiles them into one loop'
+        yield 'each operation is a separate pass over a block; target="numba" fuses them'
 
     @staticmethod
     def tested_before(kernel: Kernel, layouts: Mapping[str, str], lanes: set[Loop]) -> set[Op]:

@@ -134,6 +134,18 @@ class _Call:
                 if arrays[a] != arrays[b] and not {a, b}.isdisjoint(self.kernel.written)]
 
 
+def sourced_lines(kernel: Kernel, *, lanes: bool) -> list[str]:
+    """The lines of a kernel as Python; those of the body know of which operations and loops they are made."""
+    writer = KernelText(kernel, lanes=lanes)
+    text = writer.text().rstrip("\n").split("\n")
+    head, bodies = text[:len(text) - len(writer.lines)], iter(writer.body_lines)
+    following = next(bodies, None)
+    for k, line in enumerate(head):
+        if line == following:
+            head[k], following = following, next(bodies, None)
+    return head + writer.lines
+
+
 _FAULTS = (array_lanes.Faulted, ArithmeticError, ValueError, IndexError)
 _PYTHON: dict[Kind, Any] = {BOOL: bool, INT: int, FLOAT: float}
 
@@ -187,14 +199,7 @@ class NumpyKernel:
 
     def sourced_lines(self) -> list[str]:
         """The lines of `source`; those of the body know of which operations and loops they are made."""
-        writer = KernelText(self.kernel, lanes=self._lanes)
-        text = writer.text().rstrip("\n").split("\n")
-        head, bodies = text[:len(text) - len(writer.lines)], iter(writer.body_lines)
-        following = next(bodies, None)
-        for k, line in enumerate(head):
-            if line == following:
-                head[k], following = following, next(bodies, None)
-        return head + writer.lines
+        return sourced_lines(self.kernel, lanes=self._lanes)
 
     def run(self, arguments: Mapping[str, Any], *, careful: bool, watch: bool, strict: bool = False) -> Outcome:
         given = [arguments[name] for name, argument in self.kernel.arguments.items() if not isinstance(argument, Fixed)]
