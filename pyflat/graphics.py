@@ -186,8 +186,8 @@ class _Parameters:
         shapes = argument_shapes(function, None, numbers, constant)
         places = sum(1 for name, shape in shapes.items() if name not in numbers for _ in leaves(shape))
         if places != 2:
-            raise TypeError(f"{function.__name__} has {places} numbers that are no uniforms, expected two, the place "
-                            "in the picture: annotate it as Vec2, and give the others values")
+            raise TypeError(f"{function.__name__} has {places} numbers that are not uniforms, expected two, the pixel "
+                            "position: annotate it as Vec2, and give the others values")
         return cls(function, options, shapes, numbers, constant)
 
     def knows(self, name: str) -> bool:

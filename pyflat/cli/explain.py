@@ -165,7 +165,7 @@ def _column(path: str, name: str) -> Any:
             return np.array([kind(word or "nan") for word in words])
         except (ValueError, OverflowError):
             continue
-    raise BadSpec(f"{path}: the column {name} has something that is no number")
+    raise BadSpec(f"{path}: the column {name} has something that is not a number")
 
 
 # --- on a terminal

@@ -280,7 +280,7 @@ def give_source(fn: types.FunctionType, source: str) -> None:
     try:
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(f"source= of {fn.__qualname__} is no Python: {str(error) or 'nested too deeply'}") from None
+        raise ValueError(f"source= of {fn.__qualname__} is not valid Python: {str(error) or 'too deep'}") from None
     texts = [text]
     if "." in fn.__code__.co_qualname:  # the function alone, without what it stands in
         texts.append("if True:\n" + textwrap.indent(text, "    "))

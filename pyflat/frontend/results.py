@@ -100,7 +100,7 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge]) -> Shape:
     if not live and s.doubtful is not None:
         raise s.doubtful
     if not live and s.replayed_handlers:
-        message = "no path is known to return: a handler may, after a fault that only a replay can tell"
+        message = "no path is known to return: a handler may, after an error that only the original can detect"
         raise refuse("flatten/unsupported-expression", message,
                      help="test the operands with an `if` instead of catching the exception")
     place = next((e.span for e in live if e.span), None)

@@ -52,7 +52,7 @@ def note_reduction(s: Evaluator, fn: Any, title: str, named: Mapping[str, Abstra
 def tell_unwritten(function: FunctionType, places: Mapping[Span, str]) -> None:
     """Warn of writes to captured objects that the twin leaves out, once for each place."""
     _tell(function, places, lambda span, what: f"{span}: the original writes {what}; a twin leaves it as it is, "
-          "because each lane would write it in turn. If you read it after the call, return it instead.")
+          "because every element would write it in turn. If you read it after the call, return it instead.")
 
 
 def tell(function: FunctionType, places: Mapping[Span, str]) -> None:

@@ -243,14 +243,14 @@ def listing(
     if stage is not None and not _is_one_of(stage, STAGES):
         raise ValueError(f"stage={stage!r}: expected one of {', '.join(map(repr, STAGES))}, or None for the twin")
     if stage == "kernel":
-        raise ValueError(f"stage='kernel': {name} is no kernel over arrays here; say which of its parameters are, as "
+        raise ValueError(f"stage='kernel': {name} is not a kernel over arrays here; name its array parameters, as "
                          f'kinds="f8[:,:],i8"')
     chosen = targets.find(target)
     if chosen is None or not chosen.shows:
         raise ValueError(f"target={target!r}: expected one of {', '.join(map(repr, targets.having('shows')))}")
     if faults and (stage is not None or not chosen.python):
-        raise ValueError("faults=True shows the twin in Python and its test beside it: leave stage= out, and targets "
-                         "with a text of their own")
+        raise ValueError("faults=True shows the twin in Python with its test: it goes with neither stage= nor targets "
+                         "that are not shown in Python")
     if stage is None and not chosen.python:
         return _own_text(fn, shapes, options, chosen)
     from pyflat.ir.print import format_function
@@ -334,7 +334,7 @@ def with_notes(text: str, structured: Function, flat: Function) -> str:
              for place in float_powers(structured)]
     places = _places(flat)
     if places:
-        notes.append("# not for lanes in which the original raises, or an int leaves 64 bits, in")
+        notes.append("# not valid where the original raises or an int exceeds 64 bits, in")
     notes += [f"#   {place}" for place in places[:MOST]]
     if len(places) > MOST:
         notes.append(f"#   and {len(places) - MOST} more places")

@@ -41,7 +41,7 @@ def python_text(fn: Function, target: Target = "numpy") -> str:
 def specialised(fn: Function) -> Specialised:
     """`fn` as if it were the IR of a Python function of its name, with a number for each parameter and result."""
     if not {*fn.result_kinds, *(param.kind for param in fn.params)}.issubset(_KINDS):
-        raise InternalError(f"{fn.name} has parameters or results that are no numbers")
+        raise InternalError(f"{fn.name} has parameters or results that are not numbers")
     results = tuple(map(Leaf, fn.result_kinds))
     names = _unique([param.name for param in fn.params])
     name = _identifier(fn.name)

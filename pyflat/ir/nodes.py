@@ -205,7 +205,7 @@ class Fault:
     span: Span | None = field(default=None, compare=False)
 
 
-TRIP_LIMIT = Fault("TripLimitError", "a loop did not end within max_trips trips")
+TRIP_LIMIT = Fault("TripLimitError", "a loop did not end within max_trips iterations")
 """What a lane meets that is still in a loop when the loop has run as often as it may."""
 
 

@@ -280,8 +280,8 @@ class Caller:
 
     def _warn_of(self, replayed: int, lanes: int) -> None:
         if replayed > SLOW_SHARE * lanes:
-            self._warn(lanes, f"{replayed:,} of {lanes:,} lanes were run one by one through the original, because an "
-                              f"operation in them may overflow or fail, or a value is missing")
+            self._warn(lanes, f"{replayed:,} of {lanes:,} elements fell back to the original, one by one, because an "
+                              f"operation may overflow or fail, or a value is missing")
 
     def _warn(self, lanes: int, why: str) -> None:
         """Say once why a large call is slower than it looks."""

@@ -371,4 +371,4 @@ class Float32Reference:
         except LaneFault as stop:
             raise LaneError(_why(stop.fault)) from None
         except TripLimit:
-            raise LaneError(f"in float32 a loop of the lane makes more than {MAX_TRIPS:,} trips") from None
+            raise LaneError(f"in float32 a loop makes more than {MAX_TRIPS:,} trips") from None

@@ -117,7 +117,7 @@ def coded(items: list[Any]) -> tuple[npt.NDArray[np.intp], list[Any]]:
 
 
 def _too_many(what: str) -> ValueError:
-    return ValueError(f"{what}, and each needs a twin of its own: encode them as integers, or call the twin on "
+    return ValueError(f"{what}, and each needs its own twin: encode them as integers, or call the twin on "
                       f"parts with fewer values")
 
 

@@ -127,7 +127,7 @@ class _GufuncLoops(UfuncLoops[_Key, "_GufuncLoop"]):
         other = [n for n in given if n not in self.operands and n not in self.caller.parameters.names[
             :len(self.caller.parameters.prefix)]]
         if missing or other:
-            which = f"missing {', '.join(missing)}" if missing else f"{other[0]!r} is no operand of the signature"
+            which = f"missing {', '.join(missing)}" if missing else f"{other[0]!r} is not an operand of the signature"
             raise TypeError(f"{self.name}() with signature={self.options.signature!r}: {which}")
         results = [given.get(n) for n in self.operands[len(self.inputs):]]
         if any(r is not None for r in results):
@@ -246,7 +246,7 @@ class _GufuncLoop:
             if name not in kernel.written and not raises(kernel.function.body):  # with other dtypes it may go on there
                 raise refuse("flatten/effect", f"{self.loops.name} never writes {name!r}, an output of its signature",
                              why="nothing else puts a value there",
-                             help="write it, or leave it out of the parameters and return the result")
+                             help="write it, or remove the parameter and return the result")
 
     def _returned(self, result: Result, examples: Mapping[str, Any]) -> Iterator[np.dtype[Any]]:
         outputs = self.signature.outputs

@@ -474,7 +474,7 @@ def parsed_kinds(kinds: str | Sequence[str], names: list[str]) -> dict[str, Argu
     for number, (name, word) in enumerate(zip(names, words, strict=True)):
         dtype, bracket, axes = word.partition("[")
         if dtype not in _DTYPES and dtype != "b" or bracket and set(axes) - set(":, ]"):
-            raise ValueError(f"kinds={kinds!r}: {word!r} is no kind; write f8 for a number, f8[:,:] for an array")
+            raise ValueError(f"kinds={kinds!r}: {word!r} is not a kind; write f8 for a number, f8[:,:] for an array")
         dtype = "b1" if dtype == "b" else dtype
         kind = {"b": BOOL, "f": FLOAT}.get(dtype[0], INT)
         found[name] = ArrayArgument(dtype, axes.count(":"), number) if bracket else Leaf(kind)

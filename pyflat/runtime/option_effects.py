@@ -150,7 +150,7 @@ def _tell(effect: Effect, said: str, where: str, default: str, function: Functio
         code = function.__code__
         raise refuse(effect.code, f"{said} does not go with {where}",
                      Span(code.co_filename, code.co_firstlineno, 0, code.co_firstlineno, 0), why=effect.why,
-                     help=f"leave it out; where a block or a default sets it, write {default} at the function")
+                     help=f"remove it; where a block or a default sets it, write {default} at the function")
     if effect.how == "warns at the function" and function not in _told:
         _told.add(function)
         warn(f"{function.__name__}: {said}: {effect.why}", PerformanceWarning)
@@ -179,7 +179,7 @@ def require_modes(function: FunctionType, kernel: Kernel, rows: Mapping[str, int
 
 def _unknown(function: FunctionType, name: str, known: list[str]) -> FlattenError:
     help = f"its arrays are {', '.join(map(repr, known))}" if known else "it makes none"
-    return refuse("flatten/memory-mode", f"memory= names {name!r}, which is no array that {function.__name__} makes",
+    return refuse("flatten/memory-mode", f"memory= names {name!r}, which is not an array made by {function.__name__}",
                   _top(function), why="arrays have the names of the variables that they are first bound to", help=help)
 
 

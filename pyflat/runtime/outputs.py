@@ -8,7 +8,7 @@ written.
 An engine writes where the array is as its own would be. Other arrays, and those that share memory with an argument,
 get a copy of the results when all are known: arguments are what they were as long as lanes may be run again.
 
-With PYFLAT_DISABLE=1 every twin runs its original lane by lane, so that one can see whether a result is pyflat's doing.
+With PYFLAT_DISABLE=1 every twin runs its original for each element, which shows whether pyflat causes a wrong result.
 Nothing is flattened or compiled, so this works for functions that pyflat refuses too. The kinds of the results are
 those of the values that come back (the widest of all lanes): there is no twin that would know them.
 """
@@ -208,7 +208,7 @@ def _warn() -> None:
     if _warned:
         return
     _warned.add("PYFLAT_DISABLE")
-    text = "PYFLAT_DISABLE=1: every twin runs its original lane by lane"
+    text = "PYFLAT_DISABLE=1: every twin runs its original for each element"
     warn(text, PerformanceWarning)
 
 

@@ -64,8 +64,8 @@ _MOST_AXES = 64
 _CHUNK = 4096
 _FEW = 16
 """Fewer lanes are written one by one."""
-NONE_HERE = ('the function returned None here, and a value in other lanes: none="masked", none="object" or none="nan" '
-             'says what such a lane gives')
+NONE_HERE = ('the function returned None here, and a value elsewhere: none="masked", none="object" or none="nan" '
+             'chooses the result')
 
 
 class LimitedRow(tuple[Any, ...]):
@@ -445,7 +445,7 @@ def _fit_label(value: Any, shape: Labels | Texts) -> int:
         return code
     other = isinstance(value, tuple | list | dict | np.ndarray | np.generic | bool | int | float | complex)
     if not isinstance(shape.table, list) or other and not (isinstance(shape, Texts) and shape.mixed):
-        raise LaneError(f"the function returned {value!r} here, which is no object like those of other lanes")
+        raise LaneError(f"the function returned {value!r} here, which is unlike the objects for other elements")
     shape.table.append(value)
     return len(shape.table) - 1
 

@@ -424,7 +424,7 @@ class Twin(Generic[P, R_co]):
         from pyflat.inspection.profile import profile
 
         self._check_receiver(args)
-        self._require_lanes("profile", "twin.explain() says what becomes of its loops", args, kwargs)
+        self._require_lanes("profile", "twin.explain() shows how its loops are compiled", args, kwargs)
         return profile(self._caller, self.__name__.removesuffix("_flat"), args, kwargs, self.options)
 
     def inspect_llvm(self) -> str:

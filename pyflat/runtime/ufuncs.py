@@ -98,7 +98,7 @@ def _made_loops(twin: Planned, caller: Caller, shapes: dict[str, Shape], options
     operands = [name for name, shape in shapes.items() if isinstance(shape, Leaf)]
     for parameter, shape in shapes.items():
         if isinstance(shape, Record) and any(True for _ in leaves(shape)):
-            raise refuse("flatten/argument-kind", f"the parameter {parameter!r} is no single number",
+            raise refuse("flatten/argument-kind", f"the parameter {parameter!r} is not a single number",
                          why="the operands of a ufunc are bool, int and float lanes", help="call the twin itself")
     if not operands:
         raise refuse("flatten/argument-kind", f"{name} has no parameter that is a lane, and a ufunc needs one")
@@ -283,7 +283,7 @@ def result_numbers(shape: Shape, name: str) -> Iterator[_Output]:
             case Fixed(value) if (known := kind_of(value)) is not None:
                 yield _Output(known, None, value)
             case _:
-                raise refuse("flatten/result-kind", f"a result of {name} is no bool, int or float lane",
+                raise refuse("flatten/result-kind", f"a result of {name} is not bool, int or float",
                              why="the results of a ufunc are arrays of these", help="call the twin itself")
 
 

@@ -82,7 +82,7 @@ def looped(fn: Function, xp: Any, dtype: str, extra: Extra, max_trips: int | Non
             return tuple(values)
         if any(value.dtype != code.dtypes["f8"] for value in values):
             raise refuse("flatten/result-kind", f"{fn.name} can fail, and its results are not all floats: no nan "
-                         "for them", help='errors="mask" gives the mask beside the results, "unchecked" any value')
+                         "for them", help='errors="mask" adds the mask to the results, "unchecked" any value')
         return tuple(xp.where(suspect, xp.nan, value) for value in values)
 
     return run
@@ -254,8 +254,8 @@ def _reverse_refused() -> Any:
     batching.defvectorized(identity)
 
     def refused(*_: Any) -> Any:
-        raise ValueError("a reverse gradient (jax.grad, jax.vjp) through a loop whose trips differ by lane needs a "
-                         "bound of its trips: pyflat.twin(f, max_trips=100), which makes it a lax.scan")
+        raise ValueError("a reverse gradient (jax.grad, jax.vjp) through a loop whose iteration count varies by "
+                         "element needs a limit: pyflat.twin(f, max_trips=100), which makes it a lax.scan")
 
     ad.deflinear2(identity, refused)
     return identity

@@ -276,7 +276,7 @@ def compiled(flat: FlatFunction, xp: Any, faults: str = "nan", dtype: str = "flo
     if faults == "nan" and (not isinstance(suspect, Const) or suspect.value):
         if any(root.kind is not FLOAT for root in results):
             raise refuse("flatten/result-kind", f"{flat.name} can fail, and its results are not all floats: no nan "
-                         "for them", help='faults="mask" gives the mask beside the results, "unchecked" any value')
+                         "for them", help='faults="mask" adds the mask to the results, "unchecked" any value')
         results = [t("select", suspect, math.nan, root) for root in results]
     if faults == "mask":
         results = [*results, suspect]

@@ -71,7 +71,7 @@ def test_data_of_files_by_position_and_by_name(spec, tmp_path):
     done = run(f"{spec}:half", "1.0", f"{tmp_path}/d.csv:none", "True")
     assert done.exit_code == 2 and "has the columns n, other" in done.output
     done = run(f"{spec}:half", "1.0", f"{tmp_path}/d.csv:other", "True")
-    assert done.exit_code == 2 and "the column other has something that is no number" in done.output
+    assert done.exit_code == 2 and "the column other has something that is not a number" in done.output
 
 
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -108,7 +108,7 @@ def test_another_text_is_refused(text: str) -> None:
 def test_wrong_arguments() -> None:
     f = defined(TEXTS["def"])
     for text in ("def f(x):\n    return return x\n", "def f(x):\0", "x = '\udc80'", "x = " + "-" * 100_000 + "1"):
-        with pytest.raises(ValueError, match="source= of f is no Python: "):
+        with pytest.raises(ValueError, match="source= of f is not valid Python: "):
             pyflat.twin(f, source=text)
     with pytest.raises(TypeError, match="source=3: expected the source of the function"):
         pyflat.twin(f, source=3)  # type: ignore[call-overload, unused-ignore]

@@ -119,7 +119,7 @@ CASES = [
     (returns_text, 'return f"{x:.2f}".upper()', "return numbers"),
     (index_of_a_number, "x[0]", "check the operands"),
     (matmul_of_numbers, "x @ x", "check the operands"),
-    (int_with_a_base, "int(x, 10)", "leave the second argument out"),
+    (int_with_a_base, "int(x, 10)", "remove the second argument"),
 ]
 
 

@@ -296,7 +296,7 @@ def test_what_is_out_of_date_is_said(library: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "why"), [
-    ('"mylib.heat:named"', "a result of named is no bool, int or float lane"),
+    ('"mylib.heat:named"', "a result of named is not bool, int or float"),
     ('"mylib.heat:looked_up"', "it reads a list that may change"),
     ('{ function = "mylib.heat:celsius", setup = "set_unit(1)" }', "setup = 'set_unit(1)': NameError: name 'set_unit'"),
     ('"mylib.heat:scaled", { function = "mylib.heat:scaled", static = { power = 3 } }',

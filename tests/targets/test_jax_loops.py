@@ -82,7 +82,7 @@ def test_without_a_bound_there_are_forward_gradients_only():
     m = jnp.linspace(0.1, 3.0, 20)
     _, slopes = jax.jvp(lambda m: pyflat.twin(kepler)(m, 0.3), (m,), (jnp.ones(20),))
     np.testing.assert_allclose(slopes, 1 / (1 - 0.3 * np.cos(pyflat.twin(kepler)(np.asarray(m), 0.3))), rtol=1e-9)
-    with pytest.raises(ValueError, match=r"needs a bound of its trips: pyflat\.twin\(f, max_trips=100\)"):
+    with pytest.raises(ValueError, match=r"needs a limit: pyflat\.twin\(f, max_trips=100\)"):
         jax.grad(lambda m: pyflat.twin(kepler)(m, 0.3).sum())(m)
 
 

@@ -72,7 +72,7 @@ def int_(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         return whole
     if base != 10 or len(arguments.positional) != 1:
         raise s.refuse("flatten/lane-to-object", "int() of a number takes one argument", node,
-                       why="a base is for strings", help="leave the second argument out")
+                       why="a base is for strings", help="remove the second argument")
     return to_whole("to_int")(s, arguments, node)
 
 
@@ -356,7 +356,7 @@ def _check_known(s: Evaluator, items: Items, node: cst.CSTNode) -> None:
     for one in [one.value for item in items for one in alternatives(item) if isinstance(one, Static)]:
         if one == "_" or one.isspace() or not one.isascii():
             raise s.refuse("flatten/unsupported-expression", f"int() of a string with {one!r} in it", node,
-                           help="leave it out of the string")
+                           help="remove it from the string")
 
 
 def _digit(s: Evaluator, value: Abstract, base: int, node: cst.CSTNode) -> tuple[Value, Value]:

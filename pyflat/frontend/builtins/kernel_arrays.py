@@ -112,7 +112,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
     if wide and (loop is None or loop.operands != "f8"):
         return None
     if loop is None:
-        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar that is no float64", node,
+        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar other than float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
     operands, result, _ = loop
     if operands == "f4" and fn.__name__ in narrow_functions.NAMES:
@@ -218,7 +218,7 @@ def _dtype(s: Evaluator, given: Given, node: cst.CSTNode) -> str | None:
 def _dtype_of(s: Evaluator, value: Abstract | None) -> str:
     kind = None if value is None else numeric_kind(value)
     if kind is None:
-        raise s.refuse("flatten/not-yet", "an array is filled with something that is no number")
+        raise s.refuse("flatten/not-yet", "an array is filled with something that is not a number")
     width = s.widths.of(value) if isinstance(value, Value) else frozenset({None})
     return OF_KIND[kind] if width <= {None, OF_KIND[kind]} else str(next(iter(width)))
 

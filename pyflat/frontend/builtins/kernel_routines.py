@@ -205,7 +205,7 @@ def _option(s: Evaluator, value: Any, given: Given) -> str:
         return repr(np.dtype(value).str)
     if value is not None and type(value) not in (bool, int, float, str, tuple):
         raise s.refuse("flatten/unsupported-expression", f"an option of {given.title}", given.node,
-                       why=f"{describe(Static(value))} is no number, text or dtype")
+                       why=f"{describe(Static(value))} is not a number, text or dtype")
     return repr(value)
 
 

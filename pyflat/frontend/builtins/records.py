@@ -35,7 +35,7 @@ def _fields(s: Evaluator, value: Abstract, node: cst.CSTNode) -> dict[str, Abstr
     """The fields of a dataclass instance made in the flattened code, or of one that came in."""
     cls = lookup.class_of(value)
     if cls is None or not dataclasses.is_dataclass(cls):
-        raise s.refuse("flatten/bad-call", f"{describe(value)} is no dataclass instance", node)
+        raise s.refuse("flatten/bad-call", f"{describe(value)} is not a dataclass instance", node)
     return {f.name: s.space.getattr(value, f.name, node) for f in dataclasses.fields(cls)}
 
 

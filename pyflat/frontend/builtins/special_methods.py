@@ -78,7 +78,7 @@ def _of_kind(s: Evaluator, kind: Kind, value: Abstract, node: cst.CSTNode) -> Ab
         raise s.refuse("flatten/unsupported-expression", "the method gives no number, or one of several kinds", node,
                        help="return one kind of number on all paths")
     if numeric_kind(value) is not kind:
-        s.doubt(f"the method returned a number that is no {'float' if kind is FLOAT else 'int'}", node)
+        s.doubt(f"the method returned a number other than {'float' if kind is FLOAT else 'int'}", node)
         raise s.raised(TypeError, node)
     return value
 

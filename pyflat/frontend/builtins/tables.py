@@ -33,7 +33,7 @@ def table(s: Evaluator, given: Given, name: str, node: cst.CSTNode) -> Table:
     assert isinstance(made, Static)
     value: Table = made.value
     if value.ndim != 1 or value.dtype.kind not in "bif":
-        raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is no table of numbers",
+        raise s.refuse("flatten/unsupported-expression", f"{name} of {given.title} is not a table of numbers",
                        node, help="give it a known array of one axis")
     return value.astype(np.float64 if value.dtype.kind == "f" else np.int64)
 

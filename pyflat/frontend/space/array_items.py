@@ -222,7 +222,7 @@ def _lanes(s: Evaluator, parts: list[Abstract], shape: tuple[int, ...], node: cs
     axis, positions, sizes = 0, [], []
     for part in full:
         if isinstance(part, Array | GuardedUnion):
-            raise s.refuse("flatten/not-yet", "an array of computed indices beside other indices", node,
+            raise s.refuse("flatten/not-yet", "an array of computed indices combined with other indices", node,
                            help="index with one int for each axis")
         if isinstance(part, Value):
             if not shape[axis]:

@@ -272,7 +272,7 @@ def cast(s: Evaluator, value: Abstract, kind: Kind, node: cst.CSTNode | None = N
         raise s.refuse("flatten/unsupported-expression", f"an element that is {describe(value)}", node)
     if isinstance(value, Static):
         if kind is INT and not INT_MIN <= value.value <= INT_MAX:
-            raise s.refuse("flatten/int-too-large", f"the number {value.value} is no int64", node)
+            raise s.refuse("flatten/int-too-large", f"the number {value.value} does not fit int64", node)
         return scalars.const_eval(s, lambda: DTYPES[kind](value.value))
     if kind is FLOAT:
         return scalars.as_float(s, value)

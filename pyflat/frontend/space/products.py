@@ -73,7 +73,7 @@ def _multiple(s: Evaluator, factor: Value, x: Value, node: cst.CSTNode) -> Value
     some = build.op("and", build.op("ne", factor, zero), build.op("ne", x, zero))
     underflow = build.op("and", build.op("eq", product, zero), some)  # to 0.0 or -0.0, as BLAS fuses or not
     skipped = build.op("and", build.op("eq", factor, zero), build.op("ne", product, zero))
-    heap.suspect_if(s, build.op("or", underflow, skipped), "a product with 0 that BLAS may leave out", node)
+    heap.suspect_if(s, build.op("or", underflow, skipped), "a product with 0 that BLAS may skip", node)
     return build.op("add", product, zero)
 
 

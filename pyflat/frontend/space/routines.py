@@ -49,7 +49,7 @@ def ufunc(s: Evaluator, fn: np.ufunc, operands: Sequence[Abstract], node: cst.CS
     name = next((each for each in (fn.__name__, *_ALIASES) if getattr(np, each, None) is fn), None)
     if name is None:
         raise s.refuse("flatten/not-yet", f"{fn.__name__} of whole arrays of a kernel", node,
-                       why="it is no function of NumPy's", help="write the loop over the elements")
+                       why="it is not a NumPy function", help="write the loop over the elements")
     return made(s, f"np.{name}({', '.join(['{}'] * len(operands))})", operands,
                  lambda views: broadcast(s, views, {}, node), node)
 
@@ -180,7 +180,7 @@ def _operand(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
     if arrays.is_array(value) or isinstance(value, Seq | ListRef):
         return in_memory(s, value, node)
     if numeric_kind(value) is None:
-        raise s.refuse("flatten/not-yet", f"{describe(value)} beside a whole array of a kernel", node,
+        raise s.refuse("flatten/not-yet", f"{describe(value)} combined with a whole array of a kernel", node,
                        help="write the loop over the elements")
     return value
 

@@ -144,7 +144,7 @@ def _require_no_cache(s: Evaluator, what: str, node: cst.CSTNode | None) -> None
     if s.in_cache:
         raise s.refuse("flatten/effect", f"a cached function reads or writes {what}", node,
                        why="its next call with equal arguments reads and writes nothing",
-                       help="pass the value as an argument and return it, or leave out the cache")
+                       help="pass the value as an argument and return it, or remove the cache")
 
 
 def check(s: Evaluator) -> None:

@@ -147,7 +147,7 @@ def _in_case(s: Evaluator, item: Abstract, upper: bool, node: cst.CSTNode) -> Ab
         return Static(item.value.upper() if upper else item.value.lower())
     if not isinstance(item, Char) or item.decimal:
         return item
-    heap.suspect_if(s, s.build.op("gt", item.number, const(127)), "a letter that is no ASCII", node)
+    heap.suspect_if(s, s.build.op("gt", item.number, const(127)), "a non-ASCII letter", node)
     first, last = ("a", "z") if upper else ("A", "Z")
     letter = s.build.op("and", s.build.op("ge", item.number, const(ord(first))),
                         s.build.op("le", item.number, const(ord(last))))

@@ -209,7 +209,7 @@ class _Chosen:
         places = [at for at, part in enumerate(parts) if has_arrays(part)]
         block = [at for at, part in enumerate(parts) if not isinstance(part, Slice)]
         if len(block) <= block[-1] - block[0] or any(isinstance(each, Static) and each.value is None for each in parts):
-            raise s.refuse("flatten/not-yet", "arrays of indices with a slice between them, or beside None", node,
+            raise s.refuse("flatten/not-yet", "arrays of indices with a slice between them, or with None", node,
                            help="write the loop over the elements")
         rest = [Slice(slice(None)) if has_arrays(part) else part for part in parts]
         base: Any = memories.index(s, owner, Axes(tuple(rest)), node)
@@ -279,7 +279,7 @@ def _dtypes(s: Evaluator, value: Abstract, node: cst.CSTNode) -> tuple[Width, An
         return frozenset({value.dtype}), width_rules.kind_of(value.dtype)
     kind = numeric_kind(value)
     if kind is None:
-        raise s.refuse("flatten/not-yet", f"{describe(value)} beside a whole array of a kernel", node,
+        raise s.refuse("flatten/not-yet", f"{describe(value)} combined with a whole array of a kernel", node,
                        help="write the loop over the elements")
     if isinstance(value, Static) and isinstance(value.value, np.generic):
         return frozenset({value.value.dtype.str[1:]}), kind

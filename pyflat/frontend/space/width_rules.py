@@ -80,7 +80,7 @@ def binary(s: Evaluator, widths: Widths, opcode: str, a: Abstract, b: Abstract) 
     if not wide <= {None, "f8", "i8"} or len(wide - {None}) > 1 or opcode == "pow" and (
             kinds == (INT, INT) or not all(loop is None or loop.own for loop in loops)):
         return _by_cases(s, widths, opcode, a, b) or _refuse(s.refuse(
-            "flatten/mixed-join", "a number is Python's where a loop makes no trip, and NumPy's after one, and this "
+            "flatten/mixed-join", "a number is Python's if a loop does not run, else NumPy's, and this "
             "operation has another dtype then", help="start with a scalar of the dtype: np.float32(0)"))
     return _either(s, widths, opcode, a, b, wide)
 

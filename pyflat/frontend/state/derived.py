@@ -114,7 +114,7 @@ def label(s: Evaluator, value: Derived, labels: Positions) -> Param:
     """The position of a string that is a result."""
     known = _require(s, value, lambda one: type(one) is str)
     if known is None:
-        raise s.refuse("flatten/result-kind", f"the function returns {describe(value)}, which is no string")
+        raise s.refuse("flatten/result-kind", f"the function returns {describe(value)}, which is not a string")
     labels.position(known[0])
     return _answer(s, value, INT, "object", labels=labels)
 

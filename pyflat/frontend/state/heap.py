@@ -104,7 +104,7 @@ def rewrite(s: Evaluator, ref: Ref, items: tuple[Any, ...], node: cst.CSTNode | 
     if ref in s.shared:
         raise s.refuse("flatten/effect", f"{describe(ref)} that a cache shares between calls is written", node,
                        why="the next call with equal arguments gets the same object, not another one",
-                       help="write to a copy, or leave out the cache")
+                       help="write to a copy, or remove the cache")
     if ref in s.frozen:
         raise s.refuse("flatten/list-mutation", f"{describe(ref)} that changes hands in a loop that stays a loop is "
                        "written, and another name may see it", node, help="write to a copy")

@@ -251,7 +251,7 @@ def _ufunc(t: Trace, value: np.ufunc) -> None:
         if getattr(module, value.__name__, None) is value:
             t.say("ufunc", name, value.__name__, getattr(sys.modules[name.partition(".")[0]], "__version__", ""))
             return
-    raise NotKept(f"it calls the ufunc {value.__name__}, of which nothing says where it comes from")
+    raise NotKept(f"it calls the ufunc {value.__name__}, whose origin is unknown")
 
 
 def _wrapped(value: Any) -> Any:

@@ -74,7 +74,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
     seen = _ReadByCall(s, [function, *arguments.positional, *arguments.named.values()])
     if any(isinstance(ref, MemoryRef) for ref in seen.refs):
         raise s.refuse("flatten/effect", "a cached function reads an array that the function around it may write", node,
-                       why=_WHY, help="pass the elements as arguments, or leave out the cache")
+                       why=_WHY, help="pass the elements as arguments, or remove the cache")
     _require_unchanged(s, function, seen, node)
     key = _known_key(function, arguments, seen)
     if key in s.trace.cached:
@@ -159,7 +159,7 @@ def _require_hash_of(s: Evaluator, cls: type, base: type, node: cst.CSTNode) -> 
 def _own_hash(s: Evaluator, cls: type, node: cst.CSTNode) -> Exception:
     return s.refuse("flatten/unsupported-expression", f"a {cls.__name__}, which says itself what it is equal to, is "
                     "an argument of a cached function", node, why="it is one key with others that differ from it",
-                    help="pass its attributes, or leave out the cache")
+                    help="pass its attributes, or remove the cache")
 
 
 def _is_generated(cls: type, name: str) -> bool:

@@ -212,7 +212,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
         return call(s, vectorized.known(s, function, node), arguments, node)
     if any(function is each for each in _SETTINGS):
         raise s.refuse("flatten/effect", f"np.{function.__name__} changes how NumPy works for the code after it", node,
-                       help="leave it out, or use `with np.errstate(...)` around the call of the twin")
+                       help="remove it, or use `with np.errstate(...)` around the call of the twin")
     handled = builtins.function(s, function, arguments, node)
     if handled is not None:
         return handled

@@ -334,7 +334,7 @@ def _roll_while(s: Evaluator, node: cst.While) -> None:
 def _unroll_while(s: Evaluator, node: cst.While, most: int) -> None:
     found = s.frame.captured.once(scopes.jumps, node.body)
     scope = LoopScope(Scope(s.fresh("loop")) if "break" in found else None, None)
-    unbounded = s.refuse("flatten/while-unbounded", "the trip count of this while loop depends on the data", node,
+    unbounded = s.refuse("flatten/while-unbounded", "the iteration count of this while loop depends on the data", node,
                          label="not known while flattening")
 
     def run() -> None:

@@ -302,7 +302,7 @@ class _LoopPair:
 def _alone(walked: Walked) -> None:
     """To the end of a walk that comes to no loop."""
     for _ in walked:
-        raise OutsideError("a loop stands in the test of another one")
+        raise OutsideError("a loop is in the test of another one")
 
 
 def _exactly_one(conds: Sequence[Term]) -> Term:
@@ -348,7 +348,7 @@ def compared(structured: Function, flat: Function, budget: Budget) -> Compared:
         case "time":
             return Compared(OUT_OF_TIME)
         case "open":
-            return Compared(f"it depends on what {', '.join(functions) or 'a loop'} compute, of which z3 knows nothing")
+            return Compared(f"it depends on what {', '.join(functions) or 'a loop'} compute, unknown to z3")
     return Compared("", arguments=found)
 
 

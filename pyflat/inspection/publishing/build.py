@@ -135,7 +135,7 @@ class Extension:
         name = function.__name__
         inputs = {each: shape for each, shape in shapes.items() if isinstance(shape, Leaf)}
         if not inputs or any(not isinstance(shape, Leaf) and _has_lanes(shape) for shape in shapes.values()):
-            raise NotExported("its parameters that are lanes are no single numbers, which operands of a ufunc are")
+            raise NotExported("its array parameters are not single numbers, as operands of a ufunc must be")
         if written_record(done.spec.result) is not None:
             raise refuse("flatten/effect", f"{name} writes into its arguments, which a ufunc must not")
         results = list(result_numbers(done.spec.result, name))
@@ -170,7 +170,7 @@ class Extension:
         }, tuple(each for each in parts_of(function, done.spec.guards, wanted) if each not in looked_at), versions))
 
     def write(self, output: Path, licence: str) -> None:
-        """Link it. The file is there as a whole, or as it was. Raises NotExported where there is no C compiler."""
+        """Link it. The file is there as a whole, or as it was. Raises NotExported where no C compiler."""
         self.objects.add_feeds()
         made = [(each.wanted, each.parts) for each in (*self.loops, *self.kernels)]
         about = header(MADE, [*made, *self.repeated], licence, "")
@@ -188,7 +188,7 @@ class Extension:
             try:
                 ran = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
             except OSError as error:
-                raise NotExported(f"there is no C compiler {compiler}; CC names another one") from error
+                raise NotExported(f"no C compiler {compiler}; set CC to another one") from error
             if ran.returncode:
                 raise NotExported(f"the C compiler {compiler} failed:\n{ran.stderr}")
             replace_file(output, linked.read_bytes())

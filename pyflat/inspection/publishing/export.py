@@ -203,7 +203,7 @@ def _annotation(shape: Shape) -> str:
         case Record(cls=cls) if cls in (tuple, list, dict):
             inner = ", ".join(map(_annotation, shape.items))
             return f"tuple[{inner or '()'}]" if cls is tuple else "list[Any]" if cls is list else "dict[str, Any]"
-    raise NotExported("its results are no numbers, tuples, lists or dicts of numbers")
+    raise NotExported("its results are not numbers, tuples, lists or dicts of numbers")
 
 
 # --- what lanes raise
@@ -283,7 +283,7 @@ def _of_statement(text: str, file: str, spec: str) -> tuple[str, str]:
     hidden = any(name in vars(m) for m in list(sys.modules.values()) if getattr(m, "__file__", "") == file)
     cls = getattr(builtins, name, None)
     if hidden or not (isinstance(cls, type) and issubclass(cls, Exception)):
-        raise NotExported(f"it raises {name}, which is no exception of Python's own")
+        raise NotExported(f"it raises {name}, which is not a built-in exception")
     words = [part.value for part in given if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return name, "" if not given else words[0] if len(words) == len(given) == 1 else f"{spec}: {ast.unparse(node)}"
 

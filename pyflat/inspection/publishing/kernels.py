@@ -45,7 +45,7 @@ def build_kernel(before: Sequence[BuiltLoop], wanted: Shipped, fn: Callable[...,
         if one.name == parameters.name and not same:
             raise NotExported(f"the module has another function {one.name}, for {one.wanted}")
     if wanted.setup or wanted.errors != "raise" or callee.prefix or parameters.extra or parameters.keywords:
-        raise NotExported("a kernel over arrays has no setup, no errors, no *args and no **kwargs, and is no method")
+        raise NotExported("a kernel over arrays has no setup, no errors, no *args and no **kwargs, and is not a method")
     head, names = inspect.Signature(left), [each.name for each in left]
     given = {name: np.empty((2,) * each.rank, each.dtype) if isinstance(each, ArrayArgument)
              else {FLOAT: 0.0, INT: 0, BOOL: False}[cast("Leaf", each).kind]

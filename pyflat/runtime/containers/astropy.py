@@ -45,7 +45,7 @@ def _column(name: str, value: Any) -> GapColumn:
     """The values of a column, and where it has none."""
     missing = np.array(np.ma.getmaskarray(value)) if isinstance(value, MaskedColumn) else None
     if value.ndim != 1 and missing is not None and missing.any():
-        raise ValueError(f"argument {name!r} is a column of arrays of which some items are missing: pass its numbers, "
+        raise ValueError(f"argument {name!r} is a column of arrays with missing items: pass its numbers, "
                          f"{name}.filled(nan)")
     return GapColumn(np.asarray(np.ma.getdata(value)), missing)
 

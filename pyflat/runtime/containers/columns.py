@@ -70,7 +70,7 @@ def _require_lanes(call: LibraryCall, columns: Mapping[Path, GapColumn]) -> None
     for path, column in columns.items():
         if column.has_gaps and (name := call.name(path)) in arrays:
             raise TypeError(f"argument {name!r} has missing values, and {call.caller.parameters.name} takes it as a "
-                            f"whole array: fill or leave them out first, as by {name}.fillna(0) or {name}.dropna()")
+                            f"whole array: fill or drop them first, as by {name}.fillna(0) or {name}.dropna()")
 
 
 def _finished(call: LibraryCall, computed: tuple[Any, ...], missing: Mask | None, wrap: Wrap) -> Any:
@@ -136,7 +136,7 @@ def _length(call: LibraryCall, columns: Mapping[Path, GapColumn]) -> int:
     count = next(iter(lengths.values()))
     for path, array in call.arrays().items():
         if array.ndim > 1:
-            raise ValueError(f"argument {call.name(path)!r} has shape {array.shape}, beside columns of {count} lanes")
+            raise ValueError(f"argument {call.name(path)!r} has shape {array.shape}, but the columns have {count} rows")
         if array.size != 1:
             lengths[call.name(path)] = array.size
     if len(set(lengths.values())) > 1:

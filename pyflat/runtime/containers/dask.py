@@ -198,7 +198,7 @@ def _series(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
         raise ValueError(f"{call.caller.parameters.name}: the arguments have other partitions: {shown}; give them the "
                          f"same ones with .repartition, or take columns of one frame")
     if arrays := call.arrays():
-        raise TypeError(f"argument {call.name(next(iter(arrays)))!r} is an array beside series of dask's: make it a "
+        raise TypeError(f"argument {call.name(next(iter(arrays)))!r} is an array among dask series: make it a "
                         f"column of the frame, or pass dask.dataframe.from_array(x)")
     empty = call.run({path: value._meta for path, value in given.items()})
     metas = list(leaves(empty))

@@ -36,7 +36,7 @@ def call(call: LibraryCall, *, skip_na: bool = False) -> Any:
                         f"{call.name(path)}='column'), which takes its columns as arguments, or for a function of a "
                         f"row frame.apply(f, axis=1, engine=pyflat.flatten){_SINCE}")
     if all(value is pd.NA for value in given.values()):
-        raise TypeError(f"argument {call.name(next(iter(given)))!r} is pandas.NA, beside no Series: pass float('nan'), "
+        raise TypeError(f"argument {call.name(next(iter(given)))!r} is pandas.NA, without a Series: pass float('nan'), "
                         f"or a number")
     like = _like(call, given)
     columns = {path: _column(value, len(like)) for path, value in given.items()}

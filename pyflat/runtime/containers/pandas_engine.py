@@ -283,7 +283,7 @@ def _kind(label: Hashable, column: Any) -> str:
         return column.dtype.kind + np.datetime_data(column.dtype)[0] if _is_moment(column) else ""
     shown = "the index" if label is _NAME else f"column {label!r}"
     raise TypeError(f"engine=pyflat.flatten: {shown} has dtype {column.dtype}, and rows have numbers, strings, and "
-                    "dates of the years 1 to 9999 with no time zone, and spans: make it one of these, or leave it out")
+                    "dates of the years 1 to 9999 with no time zone, and spans: make it one of these, or drop it")
 
 
 def _is_moment(column: Any) -> bool:

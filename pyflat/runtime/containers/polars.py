@@ -84,7 +84,7 @@ def _expression(call: LibraryCall) -> Any:
     errors = call.options.errors
     if errors == "mask":
         raise TypeError('errors="mask": an expression has no Faults; pyflat.targets.polars.expressions(f, '
-                        'faults="mask") gives a column beside the results that says which rows fail')
+                        'faults="mask") adds a column that marks the rows that raise')
     columns, constants = tables.numbers(call, pl.Expr)
     original = getattr(call.twin, "original", call.caller.callee.function)
     function = functools.partial(original, **constants) if constants else original

@@ -65,7 +65,7 @@ def numbers(call: LibraryCall, expression: type) -> tuple[dict[str, Any], dict[s
     constants: dict[str, Any] = {}
     for name, value in with_defaults(call, given).items():
         if np.ndim(value) and not isinstance(value, expression | str | tuple):
-            raise TypeError(f"argument {name!r} is an array beside an expression: make it a column of the table")
+            raise TypeError(f"argument {name!r} is an array, not an expression: make it a column of the table")
         plain = value.item() if isinstance(value, np.generic | np.ndarray) else value
         (columns if isinstance(plain, expression | int | float) else constants)[name] = plain
     return columns, constants

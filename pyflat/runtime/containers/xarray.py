@@ -78,7 +78,7 @@ def _check(call: LibraryCall, data: dict[Path, Any]) -> None:
     shape = np.broadcast_shapes(*[array.shape for array in data.values()])
     for path, value in call.arrays().items():
         if value.shape != shape:
-            raise ValueError(f"argument {call.name(path)!r} has shape {value.shape}, beside DataArrays that have "
+            raise ValueError(f"argument {call.name(path)!r} has shape {value.shape}, but the DataArrays have "
                              f"{shape}: say which dimensions it has, xr.DataArray(x, dims=...)")
 
 

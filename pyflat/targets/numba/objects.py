@@ -111,7 +111,7 @@ class Objects:
                 codes.append(code := KernelCode(kernel, layouts, returned, careful=False))
                 text = code.text()
             if "PyObject_Vectorcall" in code.symbols:
-                raise NotBuilt("it calls a routine of NumPy's that has no machine code of its own")
+                raise NotBuilt("it calls a NumPy routine without its own machine code")
             ops = list(all_ops(kernel.function.body))
             renamed = {boxes.ENTRY: "{}", "pyflat_allocate": f"pyflat_allocate_{name}"}
             for plan in code.outlined.values():

@@ -179,7 +179,7 @@ class _Printer:
             return self.language.literal(kind_of(part[1]) or Kind.FLOAT, part[1])
         inner = part[1:]
         if part[0] == "=" or not 2 <= len(inner) <= 4 or set(inner) != {str(Kind.FLOAT)}:
-            message = f"an argument of {op.attr('name')} is no number and no vector, which {self.language.name} needs"
+            message = f"an argument of {op.attr('name')} is not a number or vector, which {self.language.name} needs"
             raise refuse("flatten/target-operation", message, op.span)
         return f"{self.language.vector(len(inner))}({', '.join(self.text(next(operands)) for _ in inner)})"
 

@@ -203,7 +203,7 @@ def test_identities_of_floats(op, lines, verdict):
 def test_what_the_c_library_computes_is_outside():
     structured, flat = pair("atan %x", ["%0 = neg %x : f8", "%1 = atan %0 : f8", "%2 = neg %1 : f8", "yield %2"])
     answer = compare("f", structured, flat)
-    assert str(answer) == ("f: outside the provable part, because it depends on what atan compute, of which z3 knows nothing")
+    assert str(answer) == ("f: outside the provable part, because it depends on what atan compute, unknown to z3")
 
 
 def test_a_question_that_is_too_hard_is_outside():

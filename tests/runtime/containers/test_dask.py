@@ -157,7 +157,7 @@ def test_series_that_do_not_fit():
     ratio = pyflat.twin(lambda x, y=2.0: x / y)
     with pytest.raises(ValueError, match=r"x has 3, y has 2; give them the same ones with \.repartition"):
         ratio(lazy.x, lazy.repartition(npartitions=2).y)
-    with pytest.raises(TypeError, match="'y' is an array beside series of dask's"):
+    with pytest.raises(TypeError, match="'y' is an array among dask series"):
         ratio(lazy.x, np.ones(60))
     with pytest.raises(TypeError, match="by_name"):
         ratio(lazy)

@@ -108,7 +108,7 @@ def test_the_header_says_which_lanes() -> None:
     line = safe.__code__.co_firstlineno
     assert text[1:5] == [
         "# runs on NumPy arrays",
-        "# not for lanes in which the original raises, or an int leaves 64 bits, in",
+        "# not valid where the original raises or an int exceeds 64 bits, in",
         f'#   test_alone.py:{line + 2}  ValueError: raise ValueError("no")',
         f"#   test_alone.py:{line + 3}  ZeroDivisionError: return x / y",
     ]
