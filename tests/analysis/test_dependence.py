@@ -129,7 +129,7 @@ def test_a_loop_around_loops_of_differing_lengths_stays_in_order():
     twin(np.arange(4.0), np.zeros((4, 4)))
     outer, inner = twin.explain().loops
     assert (outer.parallel, inner.parallel) == (False, True)
-    assert outer.why == "the loops in it are lanes, whose lengths differ from iteration to iteration"
+    assert outer.why == "the loops in it are vectorised, and their lengths vary by iteration"
 
 
 def test_isl_is_imported_where_the_quick_test_leaves_something_open():

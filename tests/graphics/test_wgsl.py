@@ -368,7 +368,7 @@ def test_a_kept_call_of_something_else_is_refused() -> None:
         return lookup("name", u) + v
 
     twin = pyflat.twin(shade, whitelist=[Call("lookup")])
-    with pytest.raises(FlattenError, match="an argument of lookup is no number and no vector"):
+    with pytest.raises(FlattenError, match="an argument of lookup is not a number or vector"):
         graphics.fragment(twin)
 
 

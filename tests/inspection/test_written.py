@@ -155,5 +155,5 @@ func @f(%x: f8) -> (f8) structured @return {
 
 def test_memory_is_no_number():
     fn = parse_function("func @f(%m: mem) -> () structured @return {\n  yield\n}\n")
-    with pytest.raises(InternalError, match="that are no numbers"):
+    with pytest.raises(InternalError, match="that are not numbers"):
         python_text(fn)

@@ -74,7 +74,7 @@ def test_what_was_asked_for_is(memory, device_only):
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 def test_an_unknown_name_is_told_the_names(target):
-    with pytest.raises(pyflat.FlattenError, match="memory= names 'u', which is not an array made by returned makes") as error:
+    with pytest.raises(pyflat.FlattenError, match="memory= names 'u', which is not an array made by returned") as error:
         pyflat.twin(returned, memory={"u": "stored"}, target=target)(A)
     assert error.value.code == "flatten/memory-mode"
     assert error.value.diagnostic.help == "its arrays are 't'"

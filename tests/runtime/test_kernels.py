@@ -362,7 +362,7 @@ def test_a_scalar_function_has_no_kernel_to_show():
     def double(x):
         return 2.0 * x
 
-    with pytest.raises(ValueError, match="no kernel over arrays"):
+    with pytest.raises(ValueError, match="not a kernel over arrays"):
         pyflat.twin(double).show(stage="kernel")
 
 

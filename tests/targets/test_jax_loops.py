@@ -98,5 +98,5 @@ def test_lanes_that_fail_or_do_not_end():
         pyflat.twin(kepler, max_trips=1)(given, 0.3)
     bounded = jax.jit(pyflat.twin(kepler, max_trips=1))(jnp.asarray([0.0, 2.0]), 0.3)
     assert np.isnan(bounded).tolist() == [False, True]
-    with pytest.raises(pyflat.FlattenError, match='errors="mask" gives'):
+    with pytest.raises(pyflat.FlattenError, match='errors="mask" adds'):
         jax.jit(pyflat.twin(counted))(given)

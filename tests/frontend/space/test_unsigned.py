@@ -370,7 +370,7 @@ def test_results_are_arrays_of_uint64() -> None:
     assert twin(np.arange(6).reshape(2, 3)).dtype == np.uint64
     assert type(twin(5)) is int
     assert twin(np.zeros(0, int)).dtype == np.uint64
-    with pytest.raises(pyflat.FlattenError, match="a result of murmur_flat is no bool, int or float"):
+    with pytest.raises(pyflat.FlattenError, match="a result of murmur_flat is not bool, int or float"):
         twin.ufunc  # noqa: B018
 
 
