@@ -46,7 +46,7 @@ class PackedFunction:
     results: tuple[tuple[Node, int | None], ...]
 
     def counts(self) -> dict[str, int]:
-        """Operations by opcode; what computes nothing is left out."""
+        """Count operations by opcode, without those that compute nothing."""
         counter = Counter(node.opcode for node in self.nodes if not _is_free(node))
         return dict(sorted(counter.items(), key=lambda item: (-item[1], item[0])))
 
@@ -55,7 +55,7 @@ class PackedFunction:
         return sum(self.counts().values())
 
     def run(self, *args: Any) -> Any:
-        """One lane, evaluated node by node: what `flat.run` gives."""
+        """Run one element node by node; the result equals `flat.run`."""
         numbers = [n for value in args for n in flat_values(value)]
         values: dict[Node, Any] = {}
         for node in self.nodes:

@@ -136,9 +136,8 @@ class Options:
 
     @property
     def as_built(self) -> Options:
-        """The options that a compiled twin depends on: what happens to failing lanes, and what stands for objects and
-        None, is decided after it has run, and the number of threads at each call. With dtype="input" it is as for a
-        call without float arrays."""
+        """The options that a compiled twin depends on. Errors, objects and None are handled after it has run, threads
+        at each call. With dtype="input", as for a call without float arrays."""
         errors = self.errors if self.errors == "unchecked" else "raise"
         dtype: Literal["float64", "float32"] = "float32" if self.dtype == "float32" else "float64"
         same = errors == self.errors and self.parallel is None and dtype == self.dtype

@@ -66,14 +66,14 @@ class Keepable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a target compiles or shows.
+    """The input of a target.
 
-    function   the flat form, the masked one where a loop was kept; structured IR for targets that take that
-    spec       what the function was specialised to: the shape of its result, its source
+    function   the flat form, or the masked form if a loop was kept; structured IR for targets that take it
+    spec       the specialised function: the shape of its result, its source
     arguments  the shapes of the parameters
-    unchecked  errors="unchecked": which lanes fail is not asked for
-    max_trips  where loops that stayed loops give up; None: nowhere, or for targets that do not take it
-    calls      how opaque calls are made on arrays; None where there are none, or for targets that make them themselves
+    unchecked  errors="unchecked": failing elements need not be detected
+    max_trips  the iteration limit of loops that stayed loops; None: no limit, or the target does not support it
+    calls      how to make opaque calls on arrays; None if there are none, or the target makes them itself
     """
 
     function: Function
@@ -84,7 +84,7 @@ class Request:
     calls: OpaqueCalls | None = None
 
     def fused(self) -> Function:
-        """The function as engines take it: its last result says which lanes are suspect."""
+        """The function as engines take it: its last result marks the lanes that fall back to the original."""
         from pyflat.passes import pipelines
 
         return pipelines.run(self.function, pipelines.engine(self.max_trips))
@@ -170,32 +170,32 @@ class Target:
     compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
     show        from a `Request` to a text, or "module:function"; None: see `python`
     spelled     "module:name" of the operations that it has: others become those before it is asked
-                (`pyflat.passes.rules.expansions`); None: it looks after that itself
+                (`pyflat.passes.rules.expansions`); None: the target does that itself
     restore     "module:function" from what an engine's `to_keep()` gave in another process, and a
                 `pyflat.targets.kept.Shelf`, to the engine; None: engines are not kept on disk
-    python      `show` is the text of the twin in Python, as `pyflat.targets.text` spells it for this name
-    structured  takes structured IR, in which every loop over a range is a loop still
-    loops       "kept": loops beyond a few iterations stay loops; "kept in engines": there, but not in texts;
-                "unrolled": those of constant trips are unrolled, as long as the option max_unroll lets them
-    kept_calls  the calls that `whitelist=` keeps: "refused"; "on arrays": made where an entry says how; "any": the
-                target makes them itself
+    python      `show` is the twin in Python, as `pyflat.targets.text` spells it for this name
+    structured  takes structured IR, with every loop over a range still a loop
+    loops       "kept": loops beyond a few iterations stay loops; "kept in engines": in engines, but not when shown;
+                "unrolled": loops with a constant iteration count are unrolled, within the option max_unroll
+    kept_calls  calls in `whitelist=`: "refused"; "on arrays": made if an entry has `arrays=`; "any": the target makes
+                them itself
     float32     takes dtype="float32" and "input"
-    faults      says in which lanes Python raises; False: it needs errors="unchecked"
-    max_trips   takes the option max_trips; the result leaf before the last says which lanes ran into it
+    faults      marks the elements for which Python raises; False: it needs errors="unchecked"
+    max_trips   takes the option max_trips; the result leaf before the last marks the lanes that exceeded it
     parallel    the engine is a `pyflat.targets.threads.Splittable`, and may run on several threads
     ufuncs      `twin.ufunc` runs on it
     machine_code  the engine has `inspect_llvm()` and `inspect_asm()`
     converts    the engine takes arrays of all numeric dtypes, byte orders and strides, and a `Spread`
                 (`pyflat.targets.operands`)
-    plans       the dtypes for which repeated calls take a short way (`pyflat.runtime.plans`), which calls the engine's
-                `entry_point`, as those of NumPy and numba have one
+    plans       the dtypes for which repeated calls take the fast path (`pyflat.runtime.plans`), through the engine's
+                `entry_point`, as in NumPy and numba
     shading     the module of a shading language, with `function` and `fragment`, for `pyflat.graphics`
-    verified    `pyflat verify` and `pyflat.testing.verify_flattened` compare it where nothing is said
-    explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs, and nothing said about lanes
+    verified    `pyflat verify` and `pyflat.testing.verify_flattened` compare it by default
+    explain     "module:name" of a `Costs`, for `twin.explain()`; None: rough costs
     fast        "module:name" of the faster functions that math="fast" takes, by opcode; None: there are none
     contracts   "module:name" of a function that says whether math="fast" fuses products with sums; None: it does not
     kernels     "module:function" from a kernel over arrays (`pyflat.analysis.kernels`) and arguments of a call to what
-                runs calls like it (`pyflat.runtime.kernels`); None: it has none
+                runs calls like it (`pyflat.runtime.kernels`); None: no kernels
     needs       libraries that must be installed, by the names that are imported
     """
 

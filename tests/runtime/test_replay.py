@@ -101,7 +101,7 @@ def test_statistics_and_the_performance_warning():
     twin = pyflat.twin(fn)
     twin(np.ones(10))
     assert (twin.stats.calls, twin.stats.lanes, twin.stats.replayed) == (1, 10, 10)
-    with pytest.warns(pyflat.PerformanceWarning, match="10,000 of 10,000 lanes") as caught:
+    with pytest.warns(pyflat.PerformanceWarning, match="10,000 of 10,000 elements") as caught:
         twin(np.ones(10_000))
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
