@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo examples test slow dist pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo examples test slow dist pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios scoreboard real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,9 @@ ratios: $(BENCH_READY)  ## all of bench, docs/contributors/benchmarks.md; goes o
 examples: $(READY)  ## measure the examples by field again, and draw their pictures
 	"$(PY)" -m benchmarks.fields --write
 	"$(PY)" docs/examples_pictures.py
+
+scoreboard: $(BENCH_READY)  ## docs/compare/scoreboard.md: seventeen functions, and twenty drawn at random; goes on where it was interrupted: half an hour
+	"$(PY)" -m benchmarks.scoreboard $(SCOREBOARD_ARGS)
 
 real: $(READY)  ## functions of other people's packages, where installed, against numba's loops: make real REAL_ARGS=taxes
 	"$(PY)" -m benchmarks.real_functions $(or $(REAL_ARGS),sample)

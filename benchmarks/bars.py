@@ -1,5 +1,5 @@
-"""Two pictures of the benchmark page, as SVG text: how much faster than what people use, all functions together, and
-each function against numba.vectorize. Exact twins and fast ones stand apart. What is drawn is in a table too."""
+"""The pictures of the scoreboard, as SVG text: how much faster than what people use, all functions together, and each
+function against numba.vectorize. Exact twins and fast ones stand apart. What is drawn is in a table too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from math import log10
 
 from benchmarks.measuring import geomean
-from benchmarks.report import Row, groups, markdown
+from benchmarks.report import Row, groups
 
 OURS = {"numba": ("exact", "the bits of CPython", "#3b78c4"), "fast": ("fast", 'math="fast"', "#d97b2b")}
 """Our contenders: what they are called, what that means, and their colour."""
@@ -17,12 +17,13 @@ PEERS = {"np.vectorize": "than np.vectorize", "np.where": "than np.where, by han
 FUNCTIONS = {
     "bs": "Black-Scholes price", "srgb": "sRGB to linear light", "hsv": "score of a colour's hue",
     "haversine": "distance on the globe", "piecewise": "piecewise polynomial", "noise": "value noise",
-    "mand32": "Mandelbrot, 32 trips", "mand256": "Mandelbrot, 256 trips", "raymarch": "ray marching",
+    "mand32": "Mandelbrot, 32 steps", "mand256": "Mandelbrot, 256 steps", "raymarch": "ray marching",
     "kepler": "Kepler's equation", "collatz": "Collatz steps", "steam": "regions of steam",
     "orbit": "height of a satellite", "comfort": "heat index", "tax": "income tax", "perlin": "Perlin noise",
     "implied": "implied volatility",
 }
-WIDTH, LABELS, LINE = 760, 215, 30
+WIDTH, LABELS, LINE = 560, 190, 27
+"""Narrow, so that a telephone's 420 pixels leave the words readable."""
 
 
 def chosen(rows: Sequence[Row]) -> list[Row]:
@@ -31,82 +32,64 @@ def chosen(rows: Sequence[Row]) -> list[Row]:
     return kinds.get(("f8", 262144)) or next(iter(kinds.values()), [])
 
 
-def summary(rows: Sequence[Row]) -> str:
-    """How much faster than each of the three, all functions together: a bar from 1 on a scale of powers of ten, and a
+def summary(rows: Sequence[Row], peers: Mapping[str, str] = PEERS) -> str:
+    """How much faster than each, all functions together that both run: a bar from 1 on a scale of powers of ten, and a
     thin line from the least to the most."""
-    shown = {ours: {peer: _ratios(rows, ours, peer) for peer in PEERS} for ours in OURS}
-    top = max((ratio for peers in shown.values() for ratios in peers.values() for ratio in ratios), default=10.0)
-    low = min((ratio for peers in shown.values() for ratios in peers.values() for ratio in ratios), default=1.0)
-    left, right = min(log10(low), 0.0), log10(top)
-    scale = (WIDTH - LABELS - 70) / max(right - left, 1e-9)
+    shown = {ours: {peer: found for peer in peers if (found := ratios(rows, ours, peer))} for ours in OURS}
+    every = [ratio for found in shown.values() for each in found.values() for ratio in each] or [1.0, 10.0]
+    left, right = min(log10(min(every)), 0.0), log10(max(every))
+    scale = (WIDTH - LABELS - 58) / max(right - left, 1e-9)
 
     def at(ratio: float) -> float:
         return LABELS + (log10(ratio) - left) * scale
 
     parts, y = [], 10
-    for ours, peers in shown.items():
+    for ours, found in shown.items():
         name, meaning, colour = OURS[ours]
         parts.append(_text(10, y + 16, f"{name}: {meaning}", bold=True))
         y += LINE
-        for peer, ratios in peers.items():
-            if ratios:
-                mean = geomean(ratios)
-                parts += [_text(LABELS - 14, y + 17, PEERS[peer], end=True),
-                          _bar(at(1.0), y + 4, at(mean) - at(1.0), colour),
-                          _line(at(min(ratios)), y + 13, at(max(ratios)), y + 13),
-                          _text(at(max(ratios)) + 8, y + 17, f"× {_short(mean)}", bold=True)]
-                y += LINE
+        for peer, each in found.items():
+            mean = geomean(each)
+            few = "" if len(each) == len(rows) else f" ({len(each)})"
+            parts += [_text(LABELS - 14, y + 17, peers[peer] + few, end=True),
+                      _bar(at(1.0), y + 4, at(mean) - at(1.0), colour),
+                      _line(at(min(each)), y + 13, at(max(each)), y + 13),
+                      _text(at(max(each)) + 6, y + 18, f"× {short(mean)}", bold=True)]
+            y += LINE
         y += 12
-    parts += _axis({_short(10.0**k): at(10.0**k) for k in range(4) if at(10.0**k) <= WIDTH}, y)
+    parts += _axis({short(10.0**k): at(10.0**k) for k in range(4) if at(10.0**k) <= WIDTH - 40}, y)
     return _svg(y + 26, "times as fast, on a scale of powers of ten", parts)
 
 
 def functions(rows: Sequence[Row]) -> str:
-    """Each function against numba.vectorize, exact and fast side by side."""
+    """Each function against numba.vectorize: a bar for exact digits, one for fast ones."""
     found = sorted(rows, key=lambda row: -(row.ratio("numba") or 0.0))
     top = max((row.ratio(ours) or 0.0 for row in rows for ours in OURS), default=1.0)
-    room = (WIDTH - LABELS - 115) / 2
+    room = WIDTH - LABELS - 58
     parts = []
-    bottom = 44 + len(found) * 24
-    for column, (ours, (name, meaning, colour)) in enumerate(OURS.items()):
-        start = LABELS + column * (room + 60)
-        parts.append(_text(start, 26, f"{name}: {meaning}", bold=True))
-        for place, row in enumerate(found):
-            ratio, y = row.ratio(ours), 40 + place * 24
-            if not column:
-                parts.append(_text(LABELS - 10, y + 14, FUNCTIONS.get(row.kernel, row.kernel), end=True))
+    for column, (name, meaning, colour) in enumerate(OURS.values()):
+        parts += [_bar(LABELS, 10 + column * 22, 14, colour, 14),
+                  _text(LABELS + 22, 22 + column * 22, f"{name}: {meaning}")]
+    for place, row in enumerate(found):
+        y = 62 + place * 42
+        parts.append(_text(LABELS - 10, y + 22, FUNCTIONS.get(row.kernel, row.kernel), end=True))
+        for column, (ours, (_, _, colour)) in enumerate(OURS.items()):
+            ratio, line = row.ratio(ours), y + column * 18
             if ratio is not None:
-                parts += [_bar(start, y + 2, room * ratio / top, colour, 16),
-                          _text(start + room * ratio / top + 6, y + 14, f"× {_short(ratio)}")]
-        parts.append(_line(start + room / top, 36, start + room / top, bottom, dashed=True))
-        parts.append(_text(start + room / top - 4, bottom + 16, "1: as fast", small=True))
-    return _svg(66 + len(found) * 24, "times as fast as numba.vectorize of the unmodified function", parts)
+                parts += [_bar(LABELS, line, room * ratio / top, colour, 16),
+                          _text(LABELS + room * ratio / top + 6, line + 13, f"× {short(ratio)}")]
+    bottom = 62 + len(found) * 42
+    parts += [_line(LABELS + room / top, 58, LABELS + room / top, bottom, dashed=True),
+              _text(LABELS + room / top - 4, bottom + 16, "1: as fast", small=True)]
+    return _svg(bottom + 24, "times as fast as numba.vectorize of the unmodified function", parts)
 
 
-def table(rows: Sequence[Row]) -> str:
-    """What the pictures show."""
-    pairs = [(ours, peer) for ours in OURS for peer in PEERS]
-    return markdown([
-        ["function", *(f"{OURS[ours][0]} / {peer}" for ours, peer in pairs)],
-        *([f"{FUNCTIONS.get(row.kernel, row.kernel)} (`{row.kernel}`)",
-           *(_cell(row.ratio(ours, to=peer)) for ours, peer in pairs)] for row in rows),
-        ["all, geometric mean", *(_cell(_mean(_ratios(rows, ours, peer))) for ours, peer in pairs)],
-    ])
-
-
-def _ratios(rows: Iterable[Row], ours: str, peer: str) -> list[float]:
+def ratios(rows: Iterable[Row], ours: str, peer: str) -> list[float]:
+    """How many times as fast, for each function that both run."""
     return [ratio for row in rows if (ratio := row.ratio(ours, to=peer)) is not None]
 
 
-def _mean(ratios: Sequence[float]) -> float | None:
-    return geomean(ratios) if ratios else None
-
-
-def _cell(ratio: float | None) -> str:
-    return "-" if ratio is None else _short(ratio)
-
-
-def _short(ratio: float) -> str:
+def short(ratio: float) -> str:
     """Two digits, as many as a measurement has."""
     return f"{ratio:.0f}" if ratio >= 9.95 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"
 

@@ -95,6 +95,7 @@ def describe() -> dict[str, str]:
 ONE_THREAD = {
     "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1", "NUMEXPR_MAX_THREADS": "1", "PYFLAT_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
 }
 """Environment of processes that measure: every contender has one thread."""

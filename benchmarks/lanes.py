@@ -15,7 +15,7 @@ is timed on a million lanes from everywhere; others are left out where one call 
 
 `--out` gets a JSON object for each row as it is measured, with versions, processor, date and commit. `--go-on` leaves
 the rows that FILE has from these sources and this processor: the next run finishes one that was interrupted, or has
-spent its `--minutes`. `--docs` writes docs/contributors/benchmarks.md and its pictures from all rows of FILE.
+spent its `--minutes`. `--docs` writes docs/contributors/benchmarks.md from all rows of FILE.
 """
 
 from __future__ import annotations
@@ -47,17 +47,18 @@ class RowError(Exception):
     """A process ended without a record, and not because of a contender."""
 
 
-def row(kernel: str, kind: str, lanes: int, names: Sequence[str], limits: Limits) -> str:
-    """The record of one row as JSON. A contender that ends the process is left out of the next try.
+def row(kernel: str, kind: str, lanes: int, names: Sequence[str], limits: Limits, seconds: float | None = None) -> str:
+    """The record of one row as JSON. A contender that ends the process, or is running when so many seconds are over, is
+    left out of the next try. A kernel that is none of the seventeen is a drawn function.
 
     Raises `RowError` where no contender was running, or the unit itself was.
     """
     remaining, lost = list(names), {}
+    module = "benchmarks.row" if kernel in KERNELS else "benchmarks.drawn"
     while True:
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.row", kernel, kind, str(lanes), "--contenders", ",".join(remaining),
-             *[part for name, value in asdict(limits).items() for part in (f"--{name}", str(value))]],
-            cwd=ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=False)
+        done = ended(
+            [sys.executable, "-m", module, kernel, kind, str(lanes), "--contenders", ",".join(remaining),
+             *[part for name, value in asdict(limits).items() for part in (f"--{name}", str(value))]], seconds)
         lines = done.stdout.splitlines()
         for line in lines:
             if line.startswith("result "):
@@ -65,22 +66,35 @@ def row(kernel: str, kind: str, lanes: int, names: Sequence[str], limits: Limits
                 record["notes"] |= lost
                 return json.dumps(record)
         started = [line.removeprefix("start ") for line in lines if line.startswith("start ")]
-        if not started or started[-1] == UNIT:
+        if not started or started[-1] == UNIT and kernel in KERNELS:
             raise RowError(f"{kernel} {kind} {lanes}: {done.stderr[-2000:] or f'exit status {done.returncode}'}")
         remaining.remove(started[-1])
-        lost[started[-1]] = f"ended the process (status {done.returncode})"
+        lost[started[-1]] = (f"ended the process (status {done.returncode})" if done.returncode is not None
+                             else f"takes more than {seconds:.0f} s")
+
+
+def ended(command: Sequence[str], seconds: float | None) -> subprocess.CompletedProcess[str]:
+    """A process that has ended, or was ended after so many seconds: then it has no status."""
+    try:
+        return subprocess.run(command, cwd=ROOT, env=os.environ | ONE_THREAD, capture_output=True, text=True,
+                              check=False, timeout=seconds)
+    except subprocess.TimeoutExpired as late:
+        text = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
+        return subprocess.CompletedProcess(command, None, text, "")  # type: ignore[arg-type]
 
 
 Key = tuple[int, str, str]
 
 
-def measured(keys: Sequence[Key], names: Sequence[str], limits: Limits, seconds: float = math.inf) -> Iterator[str]:
-    """Records of (lanes, type, kernel), each as soon as it is there; no new one after so many seconds."""
+def measured(keys: Sequence[Key], names: Sequence[str], limits: Limits, seconds: float = math.inf,
+             longest: float | None = None) -> Iterator[str]:
+    """Records of (lanes, type, kernel), each as soon as it is there; no new one after so many seconds. None takes
+    longer than `longest` seconds."""
     end = time.monotonic() + seconds
     for lanes, kind, kernel in keys:
         if time.monotonic() >= end:
             return
-        yield row(kernel, kind, lanes, names, limits)
+        yield row(kernel, kind, lanes, names, limits, longest)
 
 
 def finished(rows: Sequence[Row], names: Sequence[str], here: Mapping[str, str]) -> set[Key]:
@@ -117,7 +131,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="start no row after so many")
     parser.add_argument("--report", help="print the tables of this file, measure nothing")
     parser.add_argument("--plot", help="draw each function against numba.vectorize, as SVG")
-    parser.add_argument("--docs", action="store_true", help="write docs/contributors/benchmarks.md and its pictures")
+    parser.add_argument("--docs", action="store_true", help="write docs/contributors/benchmarks.md")
     options = parser.parse_args()
     stored = options.report or options.out
     if (options.go_on or options.docs) and not stored:

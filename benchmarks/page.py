@@ -1,23 +1,20 @@
-"""docs/contributors/benchmarks.md: all rows that `benchmarks.lanes` has measured, with two pictures."""
+"""docs/contributors/benchmarks.md: all rows that `benchmarks.lanes` has measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from benchmarks import bars
 from benchmarks.environment import ROOT
-from benchmarks.report import UNIT, Row, contenders, groups, markdown, notes, provenance, table
+from benchmarks.report import Row, contenders, groups, markdown, notes, provenance, table
 
 PAGE = ROOT / "docs" / "contributors" / "benchmarks.md"
-PICTURES = {"benchmarks.svg": bars.summary, "benchmarks-functions.svg": bars.functions}
-RECORDED = ROOT / "benchmarks" / "recorded.jsonl"
-"""The rows that the pictures show."""
 HEAD = """\
 Speed over arrays, relative to numba.vectorize of the unmodified function (1.0; more is faster), on one core. [How it
 is measured](measuring.md), and what the contenders are: `numpy` and `numba` are
 pyflat's targets with the bits of CPython, `numpy fast` and `fast` those with `math="fast"`; np.where and numexpr are
-texts that one writes by hand. Of the seventeen kernels eleven are the core, by which the [goals](goals.md) are
+texts that one writes by hand. The [scoreboard](../compare/scoreboard.md) has one type and size
+of these for users. Of the seventeen kernels eleven are the core, by which the [goals](goals.md) are
 measured. Ratios are of shortest turns; below each table are those of medians, with half the distance of the
 contender's quartiles as a share of its median."""
 
@@ -33,30 +30,6 @@ def medians(rows: Sequence[Row]) -> str:
             cells.append("-" if ratio is None or mine is None else f"{ratio:.2f} ±{mine.spread / 2:.0%}")
         lines.append([row.kernel, *cells])
     return markdown(lines)
-
-
-def against(rows: Sequence[Row]) -> str:
-    """The pictures, with what they show as a table."""
-    shown = bars.chosen(rows)
-    if not shown:
-        return ""
-    kind, lanes = shown[0].type, shown[0].lanes
-    facts = shown[0].environment
-    versions = ", ".join(f"{name} {facts[name]}" for name in ("python", "numpy", "numba") if name in facts)
-    return "\n\n".join([
-        "## How much faster than what people use",
-        f"""\
-The twin on numba, on one core, against three things that people write instead, over {len(shown)} functions ({kind},
-{lanes:,} lanes). Bars are geometric means, thin lines go from the function that gains least to that which gains
-most.""",
-        "![times as fast as np.vectorize, np.where by hand and numba.vectorize](benchmarks.svg)",
-        "Each function against numba.vectorize of the same text:",
-        "![times as fast as numba.vectorize, function by function](benchmarks-functions.svg)",
-        "The same in figures: times as fast as each of the three.",
-        bars.table(shown),
-        f"""\
-Measured {facts.get("date", "")} on {facts.get("processor", "")}; {versions}.
-`benchmarks/recorded.jsonl` has the seconds."""])
 
 
 def missing(rows: Sequence[Row], wanted: Iterable[tuple[int, str, str]]) -> str:
@@ -78,7 +51,6 @@ def text(rows: Sequence[Row], core: frozenset[str], wanted: Iterable[tuple[int, 
         "# Benchmarks",
         "<!-- written by `make ratios`; do not edit -->",
         HEAD, missing(kept, wanted),
-        against(kept),
     ]
     for (kind, lanes), chosen in groups(kept).items():
         parts += [f"## {kind}, {lanes:,} lanes", table(chosen, core),
@@ -88,16 +60,5 @@ def text(rows: Sequence[Row], core: frozenset[str], wanted: Iterable[tuple[int, 
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def draw(rows: Sequence[Row]) -> dict[str, str]:
-    """The pictures by their names."""
-    return {name: make(bars.chosen(rows)) for name, make in PICTURES.items()}
-
-
 def write(rows: Sequence[Row], core: frozenset[str], wanted: Iterable[tuple[int, str, str]]) -> None:
-    """The page, its pictures, and the rows that they show."""
-    wanted = list(wanted)
-    kept = [row for row in rows if (row.lanes, row.type, row.kernel) in set(wanted) and UNIT in row.seconds]
-    for name, picture in draw(kept).items():
-        (PAGE.parent / name).write_text(picture, encoding="utf-8")
-    RECORDED.write_text("".join(f"{row.record()}\n" for row in bars.chosen(kept)), encoding="utf-8")
     PAGE.write_text(text(rows, core, wanted), encoding="utf-8")

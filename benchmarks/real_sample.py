@@ -128,8 +128,9 @@ def _trial(row: Row) -> Chosen | str:
     return "raises around its example"
 
 
-def example(function: Callable[..., Any], kinds: Mapping[str, str]) -> dict[str, float] | None:
-    """The numbers of the first example in the docstring that calls the function with nothing else."""
+def example(function: Callable[..., Any], kinds: Mapping[str, str] | None = None) -> dict[str, float] | None:
+    """The numbers of the first example in the docstring that calls the function with nothing else; of the types that
+    they have there, where none are given."""
     try:
         examples = doctest.DocTestParser().get_examples(inspect.getdoc(function) or "")
         signature = inspect.signature(function)
@@ -142,7 +143,8 @@ def example(function: Callable[..., Any], kinds: Mapping[str, str]) -> dict[str,
                                            **{word.arg or "": ast.literal_eval(word.value) for word in call.keywords})
             except (ValueError, TypeError):
                 continue
-            numbers = {name: _typed(value, kinds.get(name)) for name, value in arguments.arguments.items()}
+            numbers = {name: _typed(value, kinds.get(name) if kinds else type(value).__name__)
+                       for name, value in arguments.arguments.items()}
             if numbers and all(number is not None for number in numbers.values()):
                 return {name: number for name, number in numbers.items() if number is not None}
     return None

@@ -33,6 +33,10 @@ class Row:
     """Contender -> the lanes that it was timed on, where that is not all."""
     asked: frozenset[str] = frozenset()
     """The contenders that were to run."""
+    differs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Of a drawn function: in how many elements a contender's outcome is another than Python's."""
+    bits: Mapping[str, int] = field(default_factory=dict)
+    """Contender -> how many of the elements that were compared have another last digit than Python's."""
 
     def ratio(self, contender: str, to: str = UNIT) -> float | None:
         """How many times faster than `to`, by the shortest turns; None where one of them did not run."""
@@ -57,7 +61,8 @@ def parse(lines: Iterable[str]) -> list[Row]:
         record: dict[str, Any] = json.loads(line)
         seconds = {name: Timing(**numbers) for name, numbers in record["seconds"].items()}
         row = Row(record["kernel"], record["type"], record["lanes"], seconds, record["notes"], record["environment"],
-                  record.get("choices", {}), record.get("parts", {}), frozenset(record.get("asked", ())))
+                  record.get("choices", {}), record.get("parts", {}), frozenset(record.get("asked", ())),
+                  record.get("differs", {}), record.get("bits", {}))
         rows[row.kernel, row.type, row.lanes] = row
     return list(rows.values())
 

@@ -68,6 +68,7 @@ def measure(kernel: Kernel, kind: str, count: int, names: Sequence[str], limits:
     runs: dict[str, Run] = {}
     counts: dict[str, int] = {}
     notes: dict[str, str] = {}
+    bits: dict[str, int] = {}
     for name in names:
         contender = CONTENDERS[name]
         say(f"start {name}")
@@ -85,13 +86,15 @@ def measure(kernel: Kernel, kind: str, count: int, names: Sequence[str], limits:
             continue
         if not contender.sampled and counts[name] == count:
             found = part_of(found, MANY)
-        beyond = share_beyond(found if contender.sampled else found[chosen], wanted, allowed)
+        compared = found if contender.sampled else found[chosen]
+        beyond = share_beyond(compared, wanted, allowed)
         if everywhere is not None and not contender.sampled:
             beyond = max(beyond, share_beyond(found, everywhere, allowed))
         if beyond > allowed.share:
             notes[name] = f"wrong results: {beyond:.2%} of lanes"
             continue
         runs[name] = run
+        bits[name] = int(np.count_nonzero((compared != wanted) & ~((compared != compared) & (wanted != wanted))))
         everywhere = found if name == UNIT else everywhere
         del found
     few_turns = (min(limits.repeats, FEW_REPEATS), limits.budget, FEW_TURNS)
@@ -101,7 +104,7 @@ def measure(kernel: Kernel, kind: str, count: int, names: Sequence[str], limits:
         "seconds": {name: asdict(times[name].over(counts[name])) for name in runs},
         "parts": {name: counts[name] for name in runs if counts[name] < count},
         "choices": {name: run.choice for name, run in runs.items() if hasattr(run, "choice")},
-        "notes": notes, "environment": describe() | _versions(runs),
+        "bits": bits, "notes": notes, "environment": describe() | _versions(runs),
     }
 
 

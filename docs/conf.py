@@ -62,6 +62,8 @@ LINK = re.compile(r"(?<=\]\()(?!\w+:|#|<)([^)#\s]+)")
 
 FOUND_BY = {
     "tutorial": ("install", "pip", "start", "example"),
+    "compare/index": ("compare", "alternatives", "cython", "pythran", "blosc2", "drjit"),
+    "compare/scoreboard": ("benchmark", "benchmarks", "scoreboard"),
     "explanation/performance": ("slow", "fast", "speed", "performance", "parallel", "threads"),
     "explanation/limits": ("unsupported",),
     "how-to/arrays": ("pandas", "dataframe", "frame", "xarray", "arrow"),

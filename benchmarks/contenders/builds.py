@@ -8,6 +8,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import re
+import resource
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -21,6 +23,8 @@ from benchmarks.contenders.record import Run, UnavailableError
 from benchmarks.environment import ROOT, processor, processor_flags
 
 FOLDER = ROOT / "out" / "native"
+MEMORY = 6 << 30
+"""Bytes that a compiler may take."""
 
 
 @cache
@@ -48,12 +52,23 @@ def built(source: Path, commands: Sequence[Sequence[str]], label: str) -> Path:
         files = {"OUT": str(Path(folder) / "kernels.so"), "OBJECT": str(Path(folder) / "kernels.o")}
         for command in commands:
             done = subprocess.run([files.get(word, word) for word in command], capture_output=True, text=True,
-                                  check=False)
+                                  check=False, preexec_fn=_limited)
             if done.returncode:
-                why = " ".join(done.stderr.split())[:200] or f"exit status {done.returncode}"
-                raise UnavailableError(f"{label}: {why}")
+                raise UnavailableError(f"{label}: {_why(done.stderr) or f'exit status {done.returncode}'}")
         os.replace(files["OUT"], path)
     return path
+
+
+def _limited() -> None:
+    """A table of 512 numbers is a type of 512 parts to Pythran, for which the compiler asks for more than the machine
+    has."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _why(said: str) -> str:
+    """The first error of a compiler, without the file's name; else what it said."""
+    found = re.search(r"(?:error|\.py:\d+:\d+): (?!.*Error compiling)(.*)", said)
+    return " ".join((found[1] if found else said).split())[:200]
 
 
 def with_new_array(run: Any, inputs: Sequence[np.ndarray], dtype: np.dtype, length: type) -> Run:

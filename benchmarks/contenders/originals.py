@@ -19,8 +19,8 @@ UNIT = "numba.vectorize"
 def _with_compiled_helpers(function: Any) -> FunctionType:
     """A copy whose plain Python helpers are under numba.njit: numba calls no others."""
     scope = dict(function.__globals__)
-    for name in function.__code__.co_names:
-        if isinstance(scope.get(name), FunctionType):
+    for name in function.__code__.co_names:  # attributes too: a function may have the name of a method that it calls
+        if isinstance(scope.get(name), FunctionType) and scope[name] is not function:
             scope[name] = compiled(scope[name])
     return FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
 
@@ -32,7 +32,13 @@ def compiled(function: Callable[..., Any]) -> Any:
 def vectorize(kernel: Kernel, lanes: Columns) -> Run:
     types = [numba.from_dtype(column.dtype) for column in lanes]
     signature = numba.from_dtype(result_type(kernel, lanes))(*types)
-    run = numba.vectorize([signature])(_with_compiled_helpers(kernel.function))
+    function = _with_compiled_helpers(kernel.function)
+    if function.__code__.co_argcount != len(lanes):  # others have defaults, which a ufunc has not
+        names = ", ".join(f"a{k}" for k in range(len(lanes)))
+        scope = {"fn": numba.njit(function)}
+        exec(f"def run({names}):\n    return fn({names})\n", scope)
+        function = scope["run"]  # type: ignore[assignment]
+    run = numba.vectorize([signature])(function)
     return lambda: run(*lanes)
 
 

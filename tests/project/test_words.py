@@ -73,7 +73,7 @@ LANES = (ROOT / "docs" / "explanation" / "lanes.md").read_text(encoding="utf-8")
 EXPLAINED = [word for row in re.findall(r"^\| (.+?) \|", LANES, re.MULTILINE)[1:] for word in row.split(", ") if "-" not in word]
 NOT_ASKED = ("gallery.md", "lanes.md")  # written by a program; the table itself
 FOR_USERS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md",
-             *(path for folder in ("tutorial", "how-to", "explanation", "examples")
+             *(path for folder in ("tutorial", "how-to", "explanation", "examples", "compare")
                for path in sorted((ROOT / "docs" / folder).glob("*.md")) if path.name not in NOT_ASKED)]
 
 
