@@ -1288,5 +1288,12 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of("extensions", "targets/numba/strided_loop.py",
          ("results may be written over operands", "_fast", "overlap, chain = (f'%o{i}', f'%c{i}')", "chain = f'%c{i}'"),
          tests="runtime/test_ufunc.py"),
+    *_of("roles", "frontend/roles.py",
+         ("what is done with an array that was asked for makes a kernel", "_RoleReader.visit_If",
+          "self.names - _asked(node.test)", "self.names"),
+         ("what is asked beside another condition is not seen", "_asked",
+          "set().union(*map(_asked, test.values))", "set()"),
+         ("an array that was asked for once is none afterwards", "_RoleReader.visit_If", "self.names = kept", "pass"),
+         tests="frontend/kernels/test_roles.py"),
 )
 """All mutants. The parts are the passes, and what is around them."""

@@ -148,6 +148,16 @@ class _RoleReader(ast.NodeVisitor):
             self.note(node.value, "it is subscripted")
         self.generic_visit(node)
 
+    def visit_If(self, node: ast.If) -> None:
+        """What is done where `isinstance(x, ...)` or `hasattr(x, ...)` holds is no use of x as an array: the function
+        takes numbers as well, and lanes are numbers."""
+        kept, self.names = self.names, self.names - _asked(node.test)
+        for part in (node.test, *node.body):
+            self.visit(part)
+        self.names = kept
+        for statement in node.orelse:
+            self.visit(statement)
+
     def visit_For(self, node: ast.For) -> None:
         self.note(node.iter, "it is iterated over")
         self.generic_visit(node)
@@ -191,6 +201,16 @@ class _RoleReader(ast.NodeVisitor):
                 if name.id in self.annotated:
                     self.note(name, f"its annotation is one of arrays, and {node.func.attr} is taken of it")
         self.generic_visit(node)
+
+
+def _asked(test: ast.expr) -> set[str]:
+    """The names of which a test asks what they are, without a `not`."""
+    if isinstance(test, ast.BoolOp):
+        return set().union(*map(_asked, test.values))
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance" | "hasattr"), args=[ast.Name(id=name), _]):
+            return {name}
+    return set()
 
 
 def _given(node: ast.Call) -> Iterator[tuple[int | str, ast.AST]]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import ast
 from itertools import pairwise
 
+import numpy as np
+import pytest
+
+import pyflat
 from pyflat.frontend import roles
 
 
@@ -20,3 +24,48 @@ def test_a_helper_is_read_once_for_all_that_is_passed_to_it(monkeypatch):
     monkeypatch.setattr(roles, "_body", lambda function: read.append(function) or bodies[function.__name__])
     assert set(roles.array_parameters(made["f4"])) == set("abcde")
     assert len(read) == len(names)
+
+
+def zone(latitude, longitude):
+    if isinstance(latitude, np.ndarray):
+        latitude = latitude.flat[0]
+    if isinstance(longitude, list | np.ndarray):
+        longitude = longitude[longitude.size // 2]
+    return int((longitude + 180.0) / 6.0) + 1 if latitude < 84.0 else 0
+
+
+def doubled_or_summed(x):
+    if hasattr(x, "__len__") and len(x) > 1:
+        return x.sum()
+    return 2.0 * x
+
+
+def walked(x):
+    if isinstance(x, np.ndarray):
+        return sum(value for value in x)
+    elif isinstance(x, int):
+        return x + 1
+    return x
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", [zone, doubled_or_summed, walked])
+def test_functions_that_ask_whether_they_have_a_number_are_functions_of_lanes(fn, target):
+    columns = [np.array([1.0, 85.0, -3.5]), np.array([3.0, 100.0, -70.0])][: fn.__code__.co_argcount]
+    found = pyflat.twin(fn, target=target)(*columns)
+    assert found.tolist() == [fn(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    assert not roles.array_parameters(fn)
+
+
+def test_an_array_that_is_used_without_being_asked_for_is_one():
+    def total(x, scale):
+        if isinstance(scale, np.ndarray):
+            scale = scale[0]
+        s = 0.0
+        if isinstance(x, np.ndarray):
+            s = x[0]
+        for i in range(len(x)):
+            s += scale * x[i]
+        return s
+
+    assert list(roles.array_parameters(total)) == ["x"]
