@@ -9,13 +9,13 @@ from __future__ import annotations
 import linecache
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from typing import NamedTuple
 
 try:
-    from pyflat._version import __version__ as _installed  # type: ignore[import-not-found,unused-ignore]
+    __version__: str = import_module("pyflat._version").__version__
 except ImportError:  # a checkout from which nothing was installed
-    _installed = "0+unknown"
-__version__: str = _installed
+    __version__ = "0+unknown"
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 """Where pyflat's own files are: no place that a message or warning should name."""
 

@@ -223,15 +223,19 @@ def _is_one_of(given: object, names: Collection[str]) -> bool:
 
 
 def of_kernel(version: Any, stage: str | None) -> Listing:
-    """The text of a kernel over arrays: of NumPy's target Python, of others the IR; or of one of its stages."""
+    """The text of a kernel over arrays in Python: for the NumPy target the code that runs, for others its loops; or one
+    of its stages."""
     from pyflat.ir.print import format_function
+    from pyflat.targets.numpy.kernels.engine import sourced_lines
 
     if stage is not None and not _is_one_of(stage, ("captured", "structured", "kernel")):
         raise ValueError(f"stage={stage!r}: a kernel over arrays has \"captured\", \"structured\" and \"kernel\"")
     if stage == "captured":
         return Listing(version.kernel.captured.source)
-    text = getattr(version.compiled, "source", None) if stage is None else None
-    return Listing(text or format_function(version.kernel.source if stage == "structured" else version.kernel.function))
+    if stage is None:
+        text = getattr(version.compiled, "source", None)
+        return Listing(text or "\n".join(sourced_lines(version.kernel, lanes=False)) + "\n")
+    return Listing(format_function(version.kernel.source if stage == "structured" else version.kernel.function))
 
 
 @with_room

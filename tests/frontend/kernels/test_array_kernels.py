@@ -194,7 +194,12 @@ def test_a_text_of_a_kernel_is_shown():
     assert "store" in twin.show(kinds="f8[:],f8", stage="kernel")
     twin(np.ones(3), 2.0)
     assert "def scaled" in twin.source
-    assert "load" in twin.show(target="numba")
+    assert "load" in twin.show(target="numba", stage="kernel")
+    text, array, made = twin.show(target="numba"), np.arange(3.0), {}
+    assert "for i in range(a.shape[0])" in text
+    exec(text, made)
+    made["scaled"](array, 2.0)
+    assert array.tolist() == [0.0, 2.0, 4.0]
 
 
 def joined(a, b):
