@@ -379,4 +379,4 @@ functions = ["mylib.heat:index"]
     passes(tmp_path / "installed", "assert same(_fast.index(t, rh, 20.0), list(map(heat.index, t.tolist(), rh.tolist())))")
     (tmp_path / "pyproject.toml").write_text((tmp_path / "pyproject.toml").read_text().replace("heat:index", "heat:named"))
     refused = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode and "not built: mylib.heat:named: a result of named is no bool" in refused.stderr
+    assert refused.returncode and "not built: mylib.heat:named: a result of named is not bool" in refused.stderr

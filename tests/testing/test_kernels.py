@@ -76,7 +76,7 @@ def test_what_cannot_be_compared_is_said():
     ("f8,f8,f8", TypeError, r"no kind for 'a', an array of a kernel, as 'f8\[:\]'"),
     ({"a": "f8[:]"}, TypeError, "no kind for 'out', an array of a kernel"),
     ({"a": "f8[:]", "out": "f8[:]"}, TypeError, "no kind for 'w', as 'f8'"),
-    ({"b": "f8[:]"}, TypeError, "names 'b'"), ("f8[:]x,f8[:],f8", ValueError, r"'f8\[:\]x' is no kind")])
+    ({"b": "f8[:]"}, TypeError, "names 'b'"), ("f8[:]x,f8[:],f8", ValueError, r"'f8\[:\]x' is not a kind")])
 def test_wrong_kinds_name_what_is_wrong(kinds, error, message):
     with pytest.raises(error, match=message):
         verify(smooth, kinds=kinds, examples=7)

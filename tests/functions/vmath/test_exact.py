@@ -142,7 +142,7 @@ def test_gammas_in_twins(function, target):
     twin, expected = pyflat.twin(function, target=target), np.array([*map(function, x.tolist())])
     for _ in range(3):
         assert np.array_equal(twin(x), expected)
-    why = {"numba": "in registers: its algorithm", "numpy": "for many lanes vector code"}[target]
+    why = {"numba": "in registers, by the same algorithm", "numpy": "for long arrays, vector code"}[target]
     assert all(why in called.why for called in twin.explain().functions)
 
 

@@ -103,7 +103,7 @@ def test_columns_are_examples_for_compiling_and_looking_at_a_call():
     for column in (pd.Series([1.0, 2.0]), pl.Series([1.0, 2.0]), [1.0, 2.0]):
         assert twin.compile(column, y=2.0) is twin
         assert twin.verify(column, 2.0)
-        assert "2 lanes" in str(twin.profile(column, column))
+        assert "2 elements" in str(twin.profile(column, column))
     with pytest.raises(TypeError, match="pandas"):
         twin.verify(pd.Series([1.0, None], dtype="Float64"), 2.0)
 
