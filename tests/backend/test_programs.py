@@ -43,6 +43,7 @@ def levels_of(flat: FlatFunction) -> list[FlatFunction]:
     return [flat, folded, optimised, flatten_fuse(optimised)]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("first", range(0, 120, 10))
 def test_random_programs(first):
     compared = flattened = 0

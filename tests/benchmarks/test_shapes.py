@@ -51,7 +51,7 @@ def test_small_programs_are_right(name, size, tmp_path):
     assert _check(name, size, tmp_path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", SHAPES)
 def test_large_programs_are_right(name, tmp_path):
     assert _check(name, 1_000, tmp_path) is (name not in LIMITS)
@@ -67,12 +67,13 @@ def test_600_trips_are_unrolled(name, tmp_path):
     assert _check(name, 600, tmp_path, loops="unroll")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("name", SHAPES)
 def test_numba_is_right(name, tmp_path):
     assert _check(name, 100, tmp_path, target="numba")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", ["or of tests", "early returns", "tuple loop with return"])
 def test_long_chains_of_masks_on_numba(name, tmp_path):
     assert _check(name, 1_000, tmp_path, target="numba")
@@ -84,7 +85,7 @@ def test_a_test_is_not_walked_for_names_that_mean_one_thing(tmp_path, monkeypatc
     assert _check("or of tests", 100, tmp_path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("target", ["neutral", "numpy", "wgsl", "glsl"])
 @pytest.mark.parametrize("name", ["sum", "elifs", "early returns", "negations", "ternaries", "or of values", "match"])
 def test_texts_of_large_programs(name, target, tmp_path):

@@ -33,6 +33,7 @@ def test_what_fails_is_said_and_counted(file, capsys, monkeypatch):
     assert loops.failures == loops.programs > 0
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("sort", ["float32", "twins from disk", "kernels, numba"])
 def test_sorts_run(file, sort):
     assert [(seed, failure) for seed, _, _, failure in soak.batch(sort, 3, 0)] == [(3, ""), (4, "")]

@@ -206,6 +206,7 @@ def test_a_function_of_the_command_line_goes_to_stdout(library: Path) -> None:
     assert not (library / "mylib" / "_flat.py").exists()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(("old", "new", "said"), [
     ('"mylib.heat:index"', "3", "functions[0]: 3 is no table"),
     ('"mylib.heat:index"', "{ kinds = 'f8' }", "functions[0]: it names no function"),

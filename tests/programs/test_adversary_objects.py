@@ -72,6 +72,7 @@ def test_groups_agree_on_numpy(group: list[Callable[..., Any]]) -> None:
         agree(fn, "numpy", most=60)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("group", groups("case_", step=3))
 def test_groups_agree_on_numba(group: list[Callable[..., Any]]) -> None:
     for fn in group:

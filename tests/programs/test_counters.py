@@ -22,6 +22,7 @@ def test_random_dicts(seed: int) -> None:
     assert outcome.refusal in MEANT, outcome.refusal_text
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", range(24))
 def test_variables_that_change(seed: int) -> None:
     """In turns of a loop, and after an `if`, a name means something else."""

@@ -27,7 +27,7 @@ COMPARED = 4
 
 
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize("first", [0, 1000, 2000, 3000])
 def test_random_kernels_do_what_their_originals_do(first: int, target: str) -> None:
     compared = 0

@@ -83,6 +83,7 @@ def kepler(mean: float, e: float):
     return anomaly
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("run", [*RUNS[:4], Run(errors="unchecked")], ids=str)
 @pytest.mark.parametrize("function", [chains, powers, kepler])
 def test_a_lane_that_is_done_keeps_what_an_arm_gave_it(function, run, cpu):

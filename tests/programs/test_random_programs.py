@@ -24,7 +24,7 @@ PROGRAMS = 240
 REFUSED_AT_MOST = 0.10
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_random_programs_do_what_their_originals_do(first: int) -> None:
     refused: collections.Counter[str] = collections.Counter()
@@ -56,11 +56,11 @@ def programs_of_numpy() -> list[Program]:
     return [program for program in map(generate, range(600)) if any(f"np.{name}(" in program.source for name in NUMPY)][:50]
 
 
-@pytest.mark.turns(5)
-@pytest.mark.parametrize("first", range(0, 50, 10))
+@pytest.mark.turns(10)
+@pytest.mark.parametrize("first", range(0, 50, 5))
 def test_numpys_functions_on_both_targets_in_both_kinds_of_mathematics(first: int) -> None:
-    some = programs_of_numpy()[first : first + 10]
-    assert len(some) == 10
+    some = programs_of_numpy()[first : first + 5]
+    assert len(some) == 5
     for program in some:
         with run_of(program.seed).forced():
             outcome = check_program(program, numba=True, stages=False)

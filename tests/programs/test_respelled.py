@@ -17,7 +17,7 @@ PROGRAMS = 40
 BATCH = 10
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BATCH))
 def test_programs_in_another_spelling_do_what_their_originals_do(first: int) -> None:
     for seed in range(first, first + BATCH):

@@ -59,7 +59,7 @@ def expected(everything, blocked, folder):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folder of the cache is the one that Linux has")
 @pytest.mark.skipif(len(INSTALLED) < len(LIBRARIES), reason="some libraries are not installed")
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("blocked", [*LIBRARIES, ALL])
 def test_the_rest_works_with_the_same_bits(blocked, everything, tmp_path):
     assert uses(tmp_path, blocked) == expected(everything, blocked, tmp_path)

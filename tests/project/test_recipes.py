@@ -69,12 +69,14 @@ except pyflat.FlattenError as error:
 '''
 
 
+@pytest.mark.slow
 def test_a_record_adds_a_function(tree: Path) -> None:
     recipes.carry_out("record", tree)
     assert "np.i0 is not available on WGSL" in (printed := script(tree, FUNCTION))
     assert "window the same" in printed
 
 
+@pytest.mark.slow
 def test_a_kernel_makes_it_fast(tree: Path) -> None:
     recipes.carry_out("record", tree)
     recipes.carry_out("kernel", tree)
@@ -99,6 +101,7 @@ print(flatten_optimize(flatten_function(signed, faults="drop")).counts())
 '''
 
 
+@pytest.mark.slow
 def test_a_file_and_a_line_add_a_pass(tree: Path) -> None:
     assert "abs" in script(tree, PASS)
     recipes.carry_out("pass", tree)
@@ -139,6 +142,7 @@ print("func @newton" in twin.show(target="lanewise") and "    while " in twin.so
 '''
 
 
+@pytest.mark.slow
 def test_a_module_and_an_entry_add_a_target(tree: Path) -> None:
     recipes.carry_out("target", tree)
     assert script(tree, TARGET) == "negative -2.0\nTrue\n"
@@ -208,12 +212,14 @@ except pyflat.FlattenError as error:
 '''
 
 
+@pytest.mark.slow
 def test_two_rows_add_a_primitive(tree: Path) -> None:
     recipes.carry_out("primitive", tree)
     assert script(tree, PRIMITIVE).split("\n") == [
         "numpy False", "numba False", "neutral True", "wgsl False", "glsl False", "sql False", "fract in float32", ""]
 
 
+@pytest.mark.slow
 def test_a_word_spells_it(tree: Path) -> None:
     recipes.carry_out("primitive", tree)
     recipes.carry_out("spelling", tree)

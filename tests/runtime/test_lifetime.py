@@ -48,11 +48,12 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(("target", "count"), [("numpy", 40), ("numba", 8)])
+@pytest.mark.turns(2)
+@pytest.mark.parametrize(("target", "count"), [("numpy", 12), ("numba", 4)])
 @pytest.mark.parametrize("decorated", [False, True])
 @pytest.mark.parametrize("text", [TEXTS["alone"], TEXTS["reads its globals"], TEXTS["a lambda"]])
 def test_functions_that_are_made_and_dropped_leave_nothing(text, target, count, decorated):
-    for number in range(5):
+    for number in range(3):
         used(number, text, target, decorated=decorated)
     gc.collect()
     before, captured = len(gc.get_objects()), len(capture._cache)
@@ -139,6 +140,7 @@ def test_translating_leaves_no_passes_in_memory():
     assert in_use_after(range(5, 45)) - before < 40 * 10_000
 
 
+@pytest.mark.turns(2)
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="the C library does not say what is in use")
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 def test_what_is_dropped_leaves_no_memory_of_any_kind(target):

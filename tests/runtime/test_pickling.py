@@ -265,6 +265,7 @@ assert [content_hash(twin) for twin in twins] == hashes[:3]
 """
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("first", ["", "sys.modules['cloudpickle'] = None"], ids=["cloudpickle", "pickle alone"])
 def test_two_processes(tmp_path, monkeypatch, first):
     script = tmp_path / "script.py"

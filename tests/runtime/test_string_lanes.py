@@ -173,6 +173,7 @@ def test_any_number_of_strings(function, target):
     check(function, target, codes, [rng.uniform(-3, 3) for _ in codes])
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("function", FUNCTIONS)
 @settings(max_examples=25)
 @given(codes=st.lists(st.text(alphabet="ADE1y2x- ,.", max_size=4), min_size=1, max_size=12))

@@ -191,6 +191,7 @@ for (module, name), old in originally.items():
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.turns(2)
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 def test_all_functions_at_once(tmp_path, target):

@@ -69,7 +69,7 @@ def numbers(length, kind, rng):
     return a
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("call", ONE)
 @pytest.mark.parametrize("kind", ["plain", "nan", "special", "large"])
 def test_rows(call, kind):
@@ -101,7 +101,7 @@ def test_rows_of_ints(call, dtype):
     assert outcome.sets == 40
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("call", ONE[:-2])
 @pytest.mark.parametrize("kind", ["plain", "nan", "special"])
 def test_windows(call, kind):
