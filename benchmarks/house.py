@@ -94,7 +94,7 @@ def measure() -> House:
                            if path.suffix == ".py" and path.name != "_version.py" or (path / "__init__.py").exists())),
         exempted=sum(len(contract.get("ignore_imports", ())) for contract in contracts),
         circle=found[-1] if found else (),
-        lines=sum(len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py")),
+        lines=sum(len(path.read_text().splitlines()) for path in PACKAGE.rglob("*.py") if path.name != "_version.py"),
         settings=len(settings.splitlines()),
         shared=shared_names(),
         places=tuple(recipes.files("record", "kernel")),
