@@ -53,9 +53,9 @@ class BenchRow:
 def bench(
     spec: str, data: tuple[str, ...], lanes: int, limits: tuple[float, float], kinds: str | None, plot: str | None
 ) -> None:
-    """Time the exact twins of SPEC against np.vectorize and numba.vectorize on the same arrays.
+    """Time the exact twins of SPEC against np.vectorize and numba.
 
-    DATA are arguments as for `pyflat profile`: file.npy, file.npz:name, file.csv:column, or a Python literal. Without
+    All get the same arrays. DATA are arguments as for `pyflat profile`: file.npy, file.npz:name, file.csv:column, or a Python literal. Without
     DATA the elements are random. The module of SPEC is imported, and the function runs. All contenders run alternately
     in this process, after one warm-up call each; the fastest call of each is reported.
     """

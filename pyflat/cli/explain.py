@@ -64,9 +64,9 @@ def report(
     spec: str, data: tuple[str, ...], output: Path | None, target: str | None, kinds: str | None,
     static: tuple[str, ...],
 ) -> None:
-    """Write a page that shows SPEC next to its twin and links each line with its translation.
+    """Write a page that shows SPEC next to its twin.
 
-    DATA are arguments as for `pyflat profile`; with them, the page reports how many elements take each branch. A
+    Each line is linked with its translation. DATA are arguments as for `pyflat profile`; with them, the page reports how many elements take each branch. A
     refused function has a page too, and the exit status is 1. The module of SPEC is imported; the function is not run.
     """
     positional, named = arguments(data)
@@ -91,7 +91,7 @@ def report(
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 @click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Also draw it (needs matplotlib).")
 def profile(spec: str, data: tuple[str, ...], static: tuple[str, ...], as_json: bool, plot: str | None) -> None:
-    """Count the branches and loop iterations that the elements of DATA take in SPEC.
+    """Count the branches and loop iterations that DATA takes in SPEC.
 
     DATA are its arguments: file.npy, file.npz:name, file.csv:column, or a Python literal; NAME=DATA passes one by name.
     The module of SPEC is imported; the function is not run.

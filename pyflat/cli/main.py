@@ -60,9 +60,9 @@ OUTSIDE = 4
 def verify(
     spec: str, kinds: str | None, target: tuple[str, ...], examples: int, ulps: int, static: tuple[str, ...]
 ) -> None:
-    """Compare the twin of SPEC with its original on edge values and random values.
+    """Compare the twin of SPEC with its original on many values.
 
-    SPEC is module:function, module:Class.method or path/to/file.py:function; a module alone means every function in it
+    They are edge values and random values. SPEC is module:function, module:Class.method or path/to/file.py:function; a module alone means every function in it
     that is decorated with pyflat.flatten. The module is imported, and the function runs thousands of times. A kernel
     over arrays is compared on random arrays whose axes all have the same length. Exit status: 0 if all agree, 1 if a
     twin differs or is refused, 4 if none could be compared.
@@ -101,7 +101,7 @@ def verify(
 @click.option("--seconds", type=click.FloatRange(min=0.001), default=20.0, show_default=True, help="Time limit.")
 @click.option("--static", multiple=True, metavar="NAME=VALUE", help="A fixed argument; may be repeated.")
 def prove(spec: str, kinds: str | None, seconds: float, static: tuple[str, ...]) -> None:
-    """Prove with z3 that flattening does not change any result of SPEC.
+    """Prove with z3 that flattening changes no result of SPEC.
 
     SPEC is module:function, module:Class.method or path/to/file.py:function. The module is imported;
     the function is not run.
@@ -258,9 +258,9 @@ def show(
 @click.argument("data", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout, nothing else.")
 def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
-    """Report what affects results on this machine: versions, processor, C library, ways, cache, options.
+    """Report what affects results on this machine.
 
-    With SPEC and DATA (as for `pyflat profile`), the twin is compared with its original on these arguments, for each
+    These are versions, processor, C library, ways, cache and options. With SPEC and DATA (as for `pyflat profile`), the twin is compared with its original on these arguments, for each
     target and each way that the call can take. If they differ, the output is a bug report to send. The module of SPEC
     is imported, and the function runs. Exit status: 1 if a twin differs, fails, or is refused on every target.
     """
@@ -298,9 +298,9 @@ def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
 @click.option("-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
               help="Write DIR/package/module.pyi; default: stdout.")
 def stubs(modules: tuple[str, ...], output: Path | None) -> None:
-    """Write stub files (.pyi) that type the twins of each MODULE for arrays too.
+    """Write stub files (.pyi) that type the twins of each MODULE.
 
-    MODULE is a module's name or path/to/file.py. It is imported; its functions are not run. If DIR is the source
+    Their types are those of calls with numbers and with arrays. MODULE is a module's name or path/to/file.py. It is imported; its functions are not run. If DIR is the source
     folder, type checkers find the stubs next to their modules; otherwise add DIR to MYPYPATH.
     """
     from pyflat.inspection.stubs import stub

@@ -128,9 +128,9 @@ _STYLE = {"flattens": "green", "refused": "red", "timeout": "yellow", "bug": "ma
 def survey(
     place: str, as_json: bool, html: Path | None, prove: bool, trust: bool, limit: int | None, timeout: float
 ) -> None:
-    """Try to flatten every function and method that looks like a function of numbers.
+    """Try to flatten every function that looks like one of numbers.
 
-    PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are imported in a separate
+    Methods are tried, too. PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are imported in a separate
     process, with all their side effects: survey only what you would import. Unless --trust is given, imports cannot
     start programs or use the network. The functions are not run.
     """

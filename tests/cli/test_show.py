@@ -172,4 +172,6 @@ def test_version_and_help() -> None:
     run = pyflat("--version", cwd=Path.cwd())
     assert run.returncode == 0
     assert run.stdout.startswith(b"pyflat 0.")
-    assert b"show" in pyflat("--help", cwd=Path.cwd()).stdout
+    text = pyflat("--help", cwd=Path.cwd(), COLUMNS="80").stdout.decode().partition("Commands:")[2]
+    assert "show" in text
+    assert "..." not in text, "a first sentence is too long for its line"
