@@ -55,9 +55,9 @@ def bench(
 ) -> None:
     """Time the exact twins of SPEC against np.vectorize and numba.
 
-    All get the same arrays. DATA are arguments as for `pyflat profile`: file.npy, file.npz:name, file.csv:column, or a Python literal. Without
-    DATA the elements are random. The module of SPEC is imported, and the function runs. All contenders run alternately
-    in this process, after one warm-up call each; the fastest call of each is reported.
+    All get the same arrays. DATA are arguments as for `pyflat profile`: file.npy, file.npz:name, file.csv:column, or a
+    Python literal. Without DATA the elements are random. The module of SPEC is imported, and the function runs. All
+    contenders run alternately in this process, after one warm-up call each; the fastest call of each is reported.
     """
     import pyflat
 

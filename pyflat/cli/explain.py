@@ -66,8 +66,9 @@ def report(
 ) -> None:
     """Write a page that shows SPEC next to its twin.
 
-    Each line is linked with its translation. DATA are arguments as for `pyflat profile`; with them, the page reports how many elements take each branch. A
-    refused function has a page too, and the exit status is 1. The module of SPEC is imported; the function is not run.
+    Each line is linked with its translation. DATA are arguments as for `pyflat profile`; with them, the page reports
+    how many elements take each branch. A refused function has a page too, and the exit status is 1. The module of SPEC
+    is imported; the function is not run.
     """
     positional, named = arguments(data)
     try:

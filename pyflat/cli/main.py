@@ -62,10 +62,10 @@ def verify(
 ) -> None:
     """Compare the twin of SPEC with its original on many values.
 
-    They are edge values and random values. SPEC is module:function, module:Class.method or path/to/file.py:function; a module alone means every function in it
-    that is decorated with pyflat.flatten. The module is imported, and the function runs thousands of times. A kernel
-    over arrays is compared on random arrays whose axes all have the same length. Exit status: 0 if all agree, 1 if a
-    twin differs or is refused, 4 if none could be compared.
+    They are edge values and random values. SPEC is module:function, module:Class.method or path/to/file.py:function; a
+    module alone means every function in it that is decorated with pyflat.flatten. The module is imported, and the
+    function runs thousands of times. A kernel over arrays is compared on random arrays whose axes all have the same
+    length. Exit status: 0 if all agree, 1 if a twin differs or is refused, 4 if none could be compared.
     """
     from pyflat.testing.flattened import NotVerifiableError, verify_flattened
 
@@ -260,9 +260,10 @@ def show(
 def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
     """Report what affects results on this machine.
 
-    These are versions, processor, C library, ways, cache and options. With SPEC and DATA (as for `pyflat profile`), the twin is compared with its original on these arguments, for each
-    target and each way that the call can take. If they differ, the output is a bug report to send. The module of SPEC
-    is imported, and the function runs. Exit status: 1 if a twin differs, fails, or is refused on every target.
+    These are versions, processor, C library, ways, cache and options. With SPEC and DATA (as for `pyflat profile`), the
+    twin is compared with its original on these arguments, for each target and each way that the call can take. If they
+    differ, the output is a bug report to send. The module of SPEC is imported, and the function runs. Exit status: 1 if
+    a twin differs, fails, or is refused on every target.
     """
     from pyflat.inspection import doctor as found
 
@@ -300,8 +301,9 @@ def doctor(spec: str | None, data: tuple[str, ...], as_json: bool) -> None:
 def stubs(modules: tuple[str, ...], output: Path | None) -> None:
     """Write stub files (.pyi) that type the twins of each MODULE.
 
-    Their types are those of calls with numbers and with arrays. MODULE is a module's name or path/to/file.py. It is imported; its functions are not run. If DIR is the source
-    folder, type checkers find the stubs next to their modules; otherwise add DIR to MYPYPATH.
+    Their types are those of calls with numbers and with arrays. MODULE is a module's name or path/to/file.py. It is
+    imported; its functions are not run. If DIR is the source folder, type checkers find the stubs next to their
+    modules; otherwise add DIR to MYPYPATH.
     """
     from pyflat.inspection.stubs import stub
 

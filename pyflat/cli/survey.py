@@ -130,9 +130,9 @@ def survey(
 ) -> None:
     """Try to flatten every function that looks like one of numbers.
 
-    Methods are tried, too. PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are imported in a separate
-    process, with all their side effects: survey only what you would import. Unless --trust is given, imports cannot
-    start programs or use the network. The functions are not run.
+    Methods are tried, too. PATH_OR_MODULE is a file, a folder, a module or an installed package. Its modules are
+    imported in a separate process, with all their side effects: survey only what you would import. Unless --trust is
+    given, imports cannot start programs or use the network. The functions are not run.
     """
     from pyflat.inspection.prove import SECONDS
     from pyflat.inspection.survey import NoPlaceError
