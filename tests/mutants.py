@@ -1290,9 +1290,10 @@ MUTANTS: tuple[Mutant, ...] = (
          tests="runtime/test_ufunc.py"),
     *_of("roles", "frontend/roles.py",
          ("what is done with an array that was asked for makes a kernel", "_RoleReader.visit_If",
-          "self.names - _asked(node.test)", "self.names"),
-         ("what is asked beside another condition is not seen", "_asked",
-          "set().union(*map(_asked, test.values))", "set()"),
+          "self.names - names", "self.names"),
+         ("what is asked beside another condition is not seen", "_asked", "nothing.union(*then)", "nothing"),
+         ("what one of two conditions asks holds for both", "_asked", "then[0].intersection(*then)", "nothing.union(*then)"),
+         ("a not is not seen", "_asked", "_asked(test.operand)[::-1]", "_asked(test.operand)"),
          ("an array that was asked for once is none afterwards", "_RoleReader.visit_If", "self.names = kept", "pass"),
          tests="frontend/kernels/test_roles.py"),
 )

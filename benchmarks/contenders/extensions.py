@@ -20,10 +20,16 @@ from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.contenders.builds import FOLDER, built
-from benchmarks.contenders.record import Columns, Contender, Run, UnavailableError, optional, result_type
+from benchmarks.contenders.record import (
+    Columns,
+    Contender,
+    Run,
+    UnavailableError,
+    into_new_array,
+    optional,
+    result_type,
+)
 from benchmarks.contenders.standalone import standalone
 from benchmarks.kernels import Kernel
 
@@ -144,14 +150,7 @@ def make_cython(kernel: Kernel, lanes: Columns) -> Run:
                 ["gcc", *FLAGS, "-w", "-fPIC", "-shared", f"-I{include}", "-x", "c", "OBJECT", "-o", "OUT"]]
 
     run = extension(name, cython_text(kernel, lanes), commands, "cython", name).run
-    dtype = result_type(kernel, lanes)
-
-    def call() -> np.ndarray:
-        out = np.empty(len(lanes[0]), dtype)
-        run(*lanes, out)
-        return out
-
-    return call
+    return into_new_array(run, lanes, result_type(kernel, lanes))
 
 
 # --- Pythran

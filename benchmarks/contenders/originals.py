@@ -10,7 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from benchmarks.contenders.record import Columns, Contender, Run, result_type
+from benchmarks.contenders.record import Columns, Contender, Run, into_new_array, result_type
 from benchmarks.kernels import Kernel
 
 UNIT = "numba.vectorize"
@@ -48,14 +48,7 @@ def loop(kernel: Kernel, lanes: Columns) -> Run:
     scope = {"fn": compiled(kernel.function)}
     exec(f"def run({names}, out):\n    for i in range(len(out)):\n        out[i] = fn({items})\n", scope)
     run = numba.njit(scope["run"])
-    dtype = result_type(kernel, lanes)
-
-    def call() -> np.ndarray:
-        out = np.empty(len(lanes[0]), dtype)
-        run(*lanes, out)
-        return out
-
-    return call
+    return into_new_array(run, lanes, result_type(kernel, lanes))
 
 
 def np_vectorize(kernel: Kernel, lanes: Columns) -> Run:

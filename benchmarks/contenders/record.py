@@ -51,6 +51,17 @@ def result_type(kernel: Kernel, lanes: Columns) -> np.dtype[Any]:
     return np.dtype(np.int32 if narrow else np.int64)
 
 
+def into_new_array(run: Callable[..., Any], lanes: Columns, dtype: np.dtype[Any]) -> Run:
+    """A call of what writes its results into its last argument."""
+
+    def call() -> np.ndarray:
+        out = np.empty(len(lanes[0]), dtype)
+        run(*lanes, out)
+        return out
+
+    return call
+
+
 def optional(module: str) -> Any:
     """The module, or `UnavailableError` where it is not installed."""
     import importlib

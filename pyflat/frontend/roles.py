@@ -148,15 +148,17 @@ class _RoleReader(ast.NodeVisitor):
             self.note(node.value, "it is subscripted")
         self.generic_visit(node)
 
-    def visit_If(self, node: ast.If) -> None:
+    def visit_If(self, node: ast.If | ast.IfExp) -> None:
         """What is done where `isinstance(x, ...)` or `hasattr(x, ...)` holds is no use of x as an array: the function
         takes numbers as well, and lanes are numbers."""
-        kept, self.names = self.names, self.names - _asked(node.test)
-        for part in (node.test, *node.body):
-            self.visit(part)
-        self.names = kept
-        for statement in node.orelse:
-            self.visit(statement)
+        then, orelse = _asked(node.test)
+        for part, names in ((node.test, then | orelse), (node.body, then), (node.orelse, orelse)):
+            kept, self.names = self.names, self.names - names
+            for each in part if isinstance(part, list) else [part]:
+                self.visit(each)
+            self.names = kept
+
+    visit_IfExp = visit_If
 
     def visit_For(self, node: ast.For) -> None:
         self.note(node.iter, "it is iterated over")
@@ -203,14 +205,20 @@ class _RoleReader(ast.NodeVisitor):
         self.generic_visit(node)
 
 
-def _asked(test: ast.expr) -> set[str]:
-    """The names of which a test asks what they are, without a `not`."""
-    if isinstance(test, ast.BoolOp):
-        return set().union(*map(_asked, test.values))
+def _asked(test: ast.expr) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that were asked for what they are, and are it: where the test holds, and where it does not."""
+    nothing = frozenset[str]()
     match test:
         case ast.Call(func=ast.Name(id="isinstance" | "hasattr"), args=[ast.Name(id=name), _]):
-            return {name}
-    return set()
+            return frozenset([name]), nothing
+        case ast.UnaryOp(op=ast.Not()):
+            return _asked(test.operand)[::-1]
+        case ast.BoolOp():
+            then, orelse = zip(*map(_asked, test.values), strict=True)
+            if isinstance(test.op, ast.And):
+                return nothing.union(*then), orelse[0].intersection(*orelse)
+            return then[0].intersection(*then), nothing.union(*orelse)
+    return nothing, nothing
 
 
 def _given(node: ast.Call) -> Iterator[tuple[int | str, ast.AST]]:

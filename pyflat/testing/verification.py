@@ -179,6 +179,12 @@ class _Raised:
 _Outcome = _Result | _Raised
 
 
+class Compared(int):
+    """How many lanes `verify` has compared. left_out: those for which the original runs too many lines."""
+
+    left_out: int = 0
+
+
 class EndlessError(BaseException):
     """An original runs too many lines. It is no Exception, which the original might catch."""
 
@@ -240,9 +246,10 @@ def verify(
     subnormals, infinities, nan, the limits of the integers. If the original raises, the twin must raise the same
     exception with the same message. A failing case is shrunk; the DifferenceError, an AssertionError, shows the
     element, its inputs, both results, the first line that differs and the pass that introduced the difference. Values
-    for which the original runs more than 20,000 lines, as in a loop that infinity never ends, are skipped. Raises
-    ValueError if all values are skipped, or the original of a kernel raises for all arrays tried, FlattenError (before
-    the original runs) if `fn` cannot be flattened, ImportError without hypothesis, which kernels do not need.
+    for which the original runs more than 20,000 lines, as in a loop that infinity never ends, are skipped; the result's
+    attribute `left_out` counts them. Raises ValueError if all values are skipped, or the original of a kernel raises
+    for all arrays tried, FlattenError (before the original runs) if `fn` cannot be flattened, ImportError without
+    hypothesis, which kernels do not need.
     """
     fixed = dict(static or {})
     names = _lane_names(fn, fixed)
@@ -264,10 +271,11 @@ def verify(
         if isinstance(twin, Twin):
             _run(functools.partial(_call_named, twin.verify, parameters, names, fixed), _columns([], chosen))
     compared: list[int] = []
+    left_out: list[int] = []
     for one, twin in twins.items():
         flat = functools.partial(_call_named, twin, parameters, names, fixed)
-        check = functools.partial(_check_batch, original, flat, compared, kinds=chosen, names=names, target=one,
-                                  ulps=ulps)
+        check = functools.partial(_check_batch, original, flat, compared, left_out, kinds=chosen, names=names,
+                                  target=one, ulps=ulps)
         try:
             _sweep(check, fn, chosen)
             if not sum(compared):
@@ -282,7 +290,9 @@ def verify(
         else:
             continue
         raise _with_trace(found, closer, chosen) from None
-    return sum(compared)
+    total = Compared(sum(compared))
+    total.left_out = sum(left_out)
+    return total
 
 
 def _has_arrays(kinds: Kinds) -> bool:
@@ -449,6 +459,7 @@ def _check_batch(
     original: Callable[..., Any],
     flat: Callable[..., Any],
     compared: list[int],
+    left_out: list[int],
     rows: list[Row],
     *,
     kinds: Sequence[str],
@@ -457,12 +468,13 @@ def _check_batch(
     ulps: int,
 ) -> None:
     """The whole batch, then what is left of it when the raising lanes are taken out; how many it has is appended to
-    `compared`."""
+    `compared`, and to `left_out` for how many the original does not end."""
     ended: list[tuple[Row, _Outcome]] = []
     for row in rows:
         with contextlib.suppress(EndlessError):
             ended.append((row, _run(functools.partial(limited, MOST_LINES, original), row)))
     compared.append(len(ended))
+    left_out.append(len(rows) - len(ended))
     if not ended:
         return
     rows, expected = [row for row, _ in ended], [outcome for _, outcome in ended]

@@ -48,8 +48,22 @@ def walked(x):
     return x
 
 
+def chosen(x):
+    y = x[0] if isinstance(x, np.ndarray) else x + 1.0
+    if not isinstance(x, list | np.ndarray):
+        return y
+    else:
+        return y + len(x)
+
+
+def either(x):
+    if isinstance(x, list) or isinstance(x, np.ndarray):
+        return x[-1]
+    return 0.0 if not hasattr(x, "shape") or x.ndim == 0 else x.sum()
+
+
 @pytest.mark.parametrize("target", ["numpy", "numba"])
-@pytest.mark.parametrize("fn", [zone, doubled_or_summed, walked])
+@pytest.mark.parametrize("fn", [zone, doubled_or_summed, walked, chosen, either])
 def test_functions_that_ask_whether_they_have_a_number_are_functions_of_lanes(fn, target):
     columns = [np.array([1.0, 85.0, -3.5]), np.array([3.0, 100.0, -70.0])][: fn.__code__.co_argcount]
     found = pyflat.twin(fn, target=target)(*columns)
@@ -69,3 +83,18 @@ def test_an_array_that_is_used_without_being_asked_for_is_one():
         return s
 
     assert list(roles.array_parameters(total)) == ["x"]
+
+
+def test_a_question_that_need_not_hold_asks_nothing():
+    def first(x, n):
+        if isinstance(x, np.ndarray) or n > 3:
+            return x[n]
+        return n
+
+    def second(x, n):
+        if not isinstance(x, list) and n < 0:
+            return n
+        else:
+            return len(x)
+
+    assert list(roles.array_parameters(first)) == list(roles.array_parameters(second)) == ["x"]
