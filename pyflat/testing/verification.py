@@ -179,7 +179,7 @@ class _Raised:
 _Outcome = _Result | _Raised
 
 
-class Compared(int):
+class LaneCount(int):
     """How many lanes `verify` has compared. left_out: those for which the original runs too many lines."""
 
     left_out: int = 0
@@ -290,7 +290,7 @@ def verify(
         else:
             continue
         raise _with_trace(found, closer, chosen) from None
-    total = Compared(sum(compared))
+    total = LaneCount(sum(compared))
     total.left_out = sum(left_out)
     return total
 
