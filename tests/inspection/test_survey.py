@@ -353,16 +353,22 @@ JOINED = '''
 import numpy as np
 
 def _first(a):
-    return a[0] if isinstance(a, np.ndarray) else a
+    return a[0] if np.ndim(a) else a
 
 def _twice(a):
-    return np.concatenate((a, np.linalg.svd(a)[1])) if isinstance(a, np.ndarray) else a
+    return np.concatenate((a, np.linalg.svd(a)[1])) if np.ndim(a) else a
+
+def _asked(a):
+    return np.linalg.svd(a)[1] if isinstance(a, np.ndarray) else a
 
 def first(x, y):
     return _first(x) + y
 
 def twice(x, y):
     return _twice(x) + y
+
+def asked(x, y):
+    return _asked(x) + y
 '''
 
 
@@ -373,3 +379,4 @@ def test_a_call_with_arrays_that_is_refused_is_no_function_that_flattens(tmp_pat
     assert rows["first"].verdict == "flattens"
     assert rows["first"].kinds == {"x": "array", "y": "float"}
     assert (rows["twice"].verdict, rows["twice"].code) == ("refused", "flatten/unknown-call")
+    assert (rows["asked"].verdict, rows["asked"].kinds) == ("flattens", {"x": "float", "y": "float"})
