@@ -152,10 +152,21 @@ def keep_own() -> None:
     can be imported with its own, and nothing is flattened either."""
     if replacements() and not replaced_builtin():
         _import_all()
-    for label, module in list(sys.modules.items()):
-        for name, home in _READ.items() if label[:7] in ("pyflat", "pyflat.") else ():
+    imported = len(sys.modules), next(reversed(sys.modules))
+    if imported == _imported.get(PACKAGE):  # going through some thousand modules takes 2 ms
+        return
+    _imported[PACKAGE] = imported
+    ours = [module for label, module in list(sys.modules.items()) if label[:7] in ("pyflat", "pyflat.")]
+    for module in ours:
+        for name, home in _READ.items():
             if vars(module).get(name) is sys.modules.get(home, module):
                 setattr(module, name, _own_copy(home))
+        if getattr(module.__spec__, "_initializing", False):  # its own imports may be still to come
+            _imported.clear()
+
+
+_imported: dict[str, tuple[int, str]] = {}
+"""How many modules there were, and the last one, when pyflat's were last looked at."""
 
 
 @cache

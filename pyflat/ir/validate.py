@@ -100,26 +100,37 @@ def misfit(fn: object) -> tuple[int, str] | None:
     Operands are any object, `validate` says more about them, but literals have a kind."""
     if not isinstance(fn, Function):
         return 11, f"expected Function, found {type(fn).__name__}"
-    return _misfit(fn, "", set())
+    return _misfit(fn, None, set())
 
 
-def _misfit(what: Any, path: str, placed: set[Item]) -> tuple[int, str] | None:
+_Place = tuple[Any, str | int]
+"""A field of what has a place, or an item of a field; None is the function. Spelled in messages only."""
+
+
+def _spelled(place: _Place | None) -> str:
+    if place is None:
+        return ""
+    inside, part = _spelled(place[0]), place[1]
+    return f"{inside}[{part}]" if isinstance(part, int) else f"{inside}.{part}".lstrip(".")
+
+
+def _misfit(what: Any, path: _Place | None, placed: set[Item]) -> tuple[int, str] | None:
     if isinstance(what, _ITEMS):
         if what in placed:
-            return 1, f"it stands in two places: {path}"
+            return 1, f"it stands in two places: {_spelled(path)}"
         placed.add(what)
     for name, (many, types) in _FIELDS[type(what)].items():
-        held, place = getattr(what, name), f"{path}.{name}".lstrip(".")
+        held, place = getattr(what, name), (path, name)
         if many is not None and not isinstance(held, many):
             return 11, _unexpected(place, held, many.__name__)
         for at, each in enumerate(held if many is not None else (held,)):
-            found = _misplaced(each, types, f"{place}[{at}]" if many is not None else place, placed)
+            found = _misplaced(each, types, place if many is None else (place, at), placed)
             if found is not None:
                 return found
     return None
 
 
-def _misplaced(held: Any, types: tuple[type, ...], place: str, placed: set[Item]) -> tuple[int, str] | None:
+def _misplaced(held: Any, types: tuple[type, ...], place: _Place, placed: set[Item]) -> tuple[int, str] | None:
     if not isinstance(held, types):
         return 11, _unexpected(place, held, " or ".join(t.__name__ for t in types if t is not _NONE))
     if types == (tuple,):  # an attribute
@@ -132,9 +143,9 @@ def _misplaced(held: Any, types: tuple[type, ...], place: str, placed: set[Item]
     return None
 
 
-def _unexpected(place: str, held: Any, expected: str) -> str:
+def _unexpected(place: _Place, held: Any, expected: str) -> str:
     """Says the class only: what stands in the wrong place may hold itself, and have no `repr`."""
-    return f"{place}: expected {expected}, found {type(held).__name__}"
+    return f"{_spelled(place)}: expected {expected}, found {type(held).__name__}"
 
 
 FORMS = ("structured", "flat", "masked")

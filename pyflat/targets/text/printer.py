@@ -148,14 +148,14 @@ def _captured_numbers(spec: Specialised) -> tuple[dict[str, Const], frozenset[st
             found = matcher.operation(op) if op.origin is not None and op.origin.frame == 0 else None
             words = [part.text for part in parts(found) if isinstance(part, Word)] if found is not None else []
             seen.update(name for text in words for name in re.findall(r"math\.\w+", text))
-    values = {name: _as_captured(spec, name, constant) for name, constant in matcher.constants.items()}
+    module = sys.modules.get(source.module_name(spec.captured)) if matcher.constants else None
+    known = vars(module) if module is not None else {}
+    values = {name: _as_captured(known.get(name), constant) for name, constant in matcher.constants.items()}
     return {name: value for name, value in values.items() if value is not None}, frozenset(seen)
 
 
-def _as_captured(spec: Specialised, name: str, used: Const) -> Const | None:
+def _as_captured(number: object, used: Const) -> Const | None:
     """The captured number itself: an int may have been promoted where it was used. None when that is not certain."""
-    module = sys.modules.get(source.module_name(spec.captured))
-    number = vars(module).get(name) if module is not None else None
     kind = kind_of(number)
     if kind is not None and isinstance(number, bool | int | float) and number == used.value:
         return Const(kind, number)
