@@ -35,7 +35,7 @@ class Callee:
 
 
 def unwrap(fn: object) -> Callee:
-    """The function below `fn`. TypeError for descriptors and classes, FlattenError for what is not Python."""
+    """The function below `fn`. TypeError for descriptors and classes, FlattenError for functions not in Python."""
     prefix: tuple[Any, ...] = ()
     preset: dict[str, Any] = {}
     while not isinstance(fn, FunctionType):

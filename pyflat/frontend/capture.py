@@ -206,7 +206,7 @@ def _generator(fn: types.FunctionType) -> FlattenError:
         return refuse("flatten/generator", f"{fn.__qualname__} is a generator: it has a `yield`", span,
                       help="return a tuple instead of yielding")
     return refuse("flatten/generator", f"{fn.__qualname__} is a coroutine (`async def`)", span,
-                  why="what it waits for is not known while flattening, and would be waited for once for each element",
+                  why="the awaited result is not known while flattening, and each element would await it again",
                   help="await outside, and pass the result as an argument of a plain `def`")
 
 

@@ -174,7 +174,7 @@ def _contents(state: State, ref: Ref) -> Contents:
         message = f"the function returns a {ref.cls.__name__} whose attributes depend on the data"
         raise refuse("flatten/result-kind", message,
                      help="give every attribute a value before the condition, such as math.nan")
-    raise refuse("flatten/result-kind", "the function returns a list the shape of whose items depends on the data",
+    raise refuse("flatten/result-kind", "the function returns a list, and the shape of its items depends on the data",
                  help="return the same number of items, of the same kind, on all paths")
 
 
@@ -205,7 +205,7 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
         return mixed
     grown = templates.tables_in(*(v for v, _ in options))
     if grown and not all(templates.are_strings(v) or v is UNBOUND for v, _ in options):
-        raise s.refuse("flatten/result-kind", "the function returns a string that gets longer, and something else",
+        raise s.refuse("flatten/result-kind", "the function returns a growing string on some paths only",
                        help="return a string on all paths")
     if any(complex_parts(v) is not None for v, _ in options):
         return REAL_OR_COMPLEX if kinds else COMPLEX

@@ -43,7 +43,7 @@ Passed = tuple[str, str, int | str]
 
 
 def array_parameters(function: types.FunctionType, seen: frozenset[Any] = frozenset()) -> dict[str, str]:
-    """The parameters that the body uses as arrays, and why. Nothing where there is no source."""
+    """The parameters that the body uses as arrays, and why; empty if the source is missing."""
     names = [name for name, each in inspect.signature(function, follow_wrapped=False).parameters.items()
              if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD) and each.annotation not in _NO_ARRAYS]
     body = _body(function)

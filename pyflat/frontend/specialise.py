@@ -182,7 +182,7 @@ def _specialise(
     ir.label.name = "return"
     s.guards.code(function)
     if s.two_readings:
-        s.guards.varies("a reduction of one number in each lane, of which every process is told")
+        s.guards.varies("a reduction of a single number, which warns in each process")
     scratch.check(s)
     two_readings.tell(function, s.two_readings)
     two_readings.tell_unwritten(function, s.unwritten)
@@ -363,8 +363,8 @@ def _changed(s: Evaluator, path: Path, ref: Reference, before: State, edges: Seq
         keyed = now is not CONFLICT and not isinstance(ref, ListRef)
         if now is CONFLICT or len(now) != len(old) or cells_of(now) is not None \
                 or keyed and [k for k, _ in now] != [k for k, _ in old]:
-            raise s.refuse("flatten/effect", f"the argument {_shown(path)} gets other {_held(ref)}",
-                           help="change what is in it, not how many there are, or return a new object")
+            raise s.refuse("flatten/effect", f"the argument {_shown(path)} gains or loses {_held(ref)}",
+                           help="change only the values in it, or return a new object")
         for (step, value), (_, first) in zip(_slots(ref, now), _slots(ref, old), strict=True):
             if value is not first:
                 yield step

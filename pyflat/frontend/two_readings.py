@@ -72,7 +72,7 @@ def _text(span: Span, title: str) -> str:
     line = linecache.getline(span.file, span.line)
     end = span.end_column if span.end_line == span.line else len(line)
     shown = line[span.column:end].strip() or title
-    return (f"{span}: {shown} reduces what is one number in each lane. Lane by lane (the twin) {title} gets that one "
-            f"number; called with whole arrays the original gives one result for all elements. If the first is meant, "
-            f"leave {title} out; if the second is, name the arrays: arrays=(...); or pass a tuple of arrays, whose "
-            f"items are the elements in a lane.")
+    return (f"{span}: {shown} reduces a single number. In the twin, {title} gets one element at a time; called with "
+            f"whole arrays, the original returns one result for all elements. For one result per element, remove "
+            f"{title}. For one result for all elements, name the arrays in arrays=(...). To reduce several numbers per "
+            f"element, pass a tuple of arrays.")

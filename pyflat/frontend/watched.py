@@ -486,7 +486,7 @@ class Watch:
         if id(value) in self.made_here:
             return
         if id(value) in self._written:
-            raise self._refuse("it reads what the function writes")
+            raise self._refuse("it reads an object that the function writes")
         self._require_no_iterator(value)
         if isinstance(value, (*_CONTAINERS, tuple)):
             self._guards.contents(value)

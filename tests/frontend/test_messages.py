@@ -114,7 +114,7 @@ CASES = [
     (ones_of_a_lane, "np.ones(n)", "static='n'"),
     (slice_of_a_lane, ":n", "static='n'"),
     (slice_of_a_float, ": int(x)", "where x is one value for the whole call"),
-    (prints, "print(x)", "write it out in the caller"),
+    (prints, "print(x)", "write it in the caller"),
     (keys_that_are_numbers, 'return {"a": x, 1: x}', "strings for keys"),
     (returns_text, 'return f"{x:.2f}".upper()', "return numbers"),
     (index_of_a_number, "x[0]", "check the operands"),

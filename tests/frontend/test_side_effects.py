@@ -158,7 +158,7 @@ def test_an_argument_that_changes_its_length_is_refused(grow) -> None:
         grow(items, x)
         return x
 
-    with pytest.raises(FlattenError, match="gets other items") as found:
+    with pytest.raises(FlattenError, match="gains or loses items") as found:
         pyflat.twin(change)([X, X], X)
     assert found.value.code == "flatten/effect"
 

@@ -56,8 +56,8 @@ def test_the_warning_says_both_and_names_the_place():
     (warning,) = caught
     assert warning.filename == __file__
     line = length.__code__.co_firstlineno + 1
-    assert str(warning.message).startswith(f"{__file__}:{line}:20: np.sum(v * v) reduces what is one number")
-    assert "called with whole arrays the original gives one result" in str(warning.message)
+    assert str(warning.message).startswith(f"{__file__}:{line}:20: np.sum(v * v) reduces a single number")
+    assert "called with whole arrays, the original returns one result" in str(warning.message)
 
 
 def test_each_place_is_told_once():

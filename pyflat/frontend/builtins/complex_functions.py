@@ -150,7 +150,7 @@ def check(s: Evaluator, fn: Any, node: cst.CSTNode) -> None:
     module = str(getattr(fn, "__module__", None) or "numpy")
     if (isinstance(fn, np.ufunc) or module.startswith("numpy")) and fn not in _NUMPY:
         raise s.refuse("flatten/not-yet", f"np.{getattr(fn, '__name__', fn)} of a complex number", node,
-                       why="complex numbers of NumPy divide, multiply and fail in ways of their own",
+                       why="NumPy's complex numbers divide, multiply and fail differently from Python's",
                        help="use cmath, abs(z), z.conjugate(), or Python's operators")
 
 

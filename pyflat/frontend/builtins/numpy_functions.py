@@ -123,7 +123,7 @@ _SHAPELESS = {"unique", "nonzero", "flatnonzero", "argwhere", "extract", "compre
 _REDUCE: dict[Any, Any] = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min,
                            np.logical_and: np.all, np.logical_or: np.any}
 _INSTEAD = {**dict.fromkeys(("det", "inv", "solve", "eig", "eigh", "eigvals", "svd", "lstsq", "qr"),
-                            "write the formula for two or three rows out; LAPACK adds in an order of its own"),
+                            "write out the formula for two or three rows; LAPACK adds in its own order"),
             "nanmean": "np.nansum(v) / np.count_nonzero(v == v)", "einsum": "write it as sums of products",
             "argsort": "compare the elements"}
 

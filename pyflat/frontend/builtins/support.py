@@ -43,7 +43,7 @@ class Given:
         found = self.named[name]
         if not isinstance(found, Static):
             raise self.s.refuse("flatten/lane-to-object", f"{name}= of {self.title} is {describe(found)}", self.node,
-                                why="it decides what is computed, so it has to be known while flattening")
+                                why="the computation depends on it, so it must be known while flattening")
         return found.value
 
 

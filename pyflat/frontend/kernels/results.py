@@ -140,7 +140,7 @@ class _Returned(LoopLayouts):
         self.whole: dict[str, View] = {}
 
     def refuse(self, what: str, help: str = "", why: str = "") -> FlattenError:
-        return self.s.refuse("flatten/result-kind", f"what the kernel returns {what}", help=help, why=why)
+        return self.s.refuse("flatten/result-kind", f"the kernel returns a value that {what}", help=help, why=why)
 
     def shared(self, state: State, refs: Sequence[Ref]) -> bool:
         return False

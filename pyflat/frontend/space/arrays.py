@@ -93,8 +93,8 @@ def require_plain(s: Evaluator, value: Any, node: cst.CSTNode | None = None) -> 
         return
     cls = type(value)
     raise s.refuse("flatten/unsupported-expression", f"an array that is a {cls.__module__}.{cls.__qualname__}", node,
-                   why="operators and items of such an array are not those of a plain NumPy array",
-                   help="make it plain before: np.asarray(x), or x.filled(fill_value) where it is masked")
+                   why="its operators and items differ from those of a plain NumPy array",
+                   help="convert it first: np.asarray(x), or x.filled(fill_value) for a masked array")
 
 
 def known(s: Evaluator, value: Abstract) -> Any:
@@ -207,8 +207,8 @@ def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -
         if is_number_union(odd):
             if FLOAT in kinds:
                 return FLOAT
-            raise s.refuse("flatten/mixed-join", "an array that is of ints on some paths and of floats on others", node,
-                           help="write 0.0 instead of 0 where the number is meant as a float")
+            raise s.refuse("flatten/mixed-join", "an array that has ints on some paths and floats on others", node,
+                           help="write 0.0 instead of 0 if the number is meant to be a float")
         raise s.refuse("flatten/unsupported-expression", f"an array with {describe(odd)} in it", node,
                        why="its elements are numbers: bool, int or float", help="use nested lists or tuples")
     kind = BOOL if kinds else FLOAT
@@ -224,7 +224,7 @@ def new(s: Evaluator, elements: Grid, node: cst.CSTNode | None, kind: Kind | Non
     s.widths.seen = True
     if kind is None and s.widths.kernel and dtype_of_numbers(s, elements) not in ("f8", "i8", "b1"):
         raise s.refuse("flatten/not-yet", "an array of numbers of NumPy's narrow dtypes", node,
-                       help="say which dtype it has: np.array([...], dtype=np.float64)")
+                       help="name the dtype: np.array([...], dtype=np.float64)")
     kind = kind or joined_kind(s, [elements], node)
     store = StoreRef(kind, frozen, in_order=elements.ndim < 2 or not _some_turned(s))
     s.state.heap[store] = tuple(element(s, v, kind, node) for v in elements.flat)

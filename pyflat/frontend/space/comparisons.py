@@ -457,9 +457,9 @@ def _is_same(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> bool:
     if isinstance(a, Static) or isinstance(b, Static):
         return isinstance(a, Static) and isinstance(b, Static) and a.value is b.value
     if a in s.shared or b in s.shared:
-        raise s.refuse("flatten/unsupported-expression", "what a cache shares between calls is compared by identity",
-                       node, why="which calls share one object depends on the arguments of all calls before",
-                       help="compare what is in the objects")
+        raise s.refuse("flatten/unsupported-expression", "an object shared by a cache is compared by identity",
+                       node, why="which calls share an object depends on the arguments of all earlier calls",
+                       help="compare the contents of the objects")
     if a in s.frozen or b in s.frozen:
         raise s.refuse("flatten/unsupported-expression", "the identity of objects that change hands in a loop", node)
     if isinstance(a, Seq) and isinstance(b, Seq) and a is not b:

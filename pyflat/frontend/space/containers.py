@@ -160,8 +160,8 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
         case ObjRef() if node is not None and (method := lookup.method_of(value, "__iter__")) is not None:
             made = lookup.call_method(s, method, [value], node)
             if isinstance(made, ObjRef):
-                raise s.refuse("flatten/iterable-not-static", f"__iter__ of {describe(value)} gives an iterator of its "
-                               "own class", node, help="return iter(...) of a tuple or list")
+                raise s.refuse("flatten/iterable-not-static", f"__iter__ of {describe(value)} returns a custom "
+                               "iterator", node, help="return iter(...) of a tuple or list")
             return iterate(s, made, node)
         case Derived() if (parts := derived.items(s, value, node)) is not None:
             return iter(parts)

@@ -109,9 +109,9 @@ def empty(s: Evaluator, sample: Abstract, node: cst.CSTNode) -> Abstract:
         return Seq(type(sample.value), tuple(empty(s, Static(item), node) for item in sample.value))
     if isinstance(sample, Seq):
         return Seq(sample.cls, tuple(empty(s, item, node) for item in sample.items))
-    raise s.refuse("flatten/list-mutation", f"a list of what is {describe(sample)} gets more or fewer items in a loop "
-                   "that cannot be unrolled", node, help="give the loop a constant bound, or append numbers or tuples "
-                   "of them")
+    raise s.refuse("flatten/list-mutation", f"a list that contains {describe(sample)} grows or shrinks in a loop that "
+                   "cannot be unrolled", node, help="give the loop a constant bound, or append numbers or tuples of "
+                   "numbers")
 
 
 def check_room(s: Evaluator, count: Abstract, places: int, node: cst.CSTNode) -> None:
@@ -119,7 +119,7 @@ def check_room(s: Evaluator, count: Abstract, places: int, node: cst.CSTNode) ->
     if isinstance(count, Static):
         if count.value <= places:
             return
-        raise s.fault("Undecided", "a list gets longer than its places", node)
+        raise s.fault("Undecided", "a list exceeds the space reserved for it", node)
     heap.suspect_if(s, s.build.op("gt", lane(count), const(places)), f"a list of more than {places} items", node)
 
 

@@ -122,7 +122,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, may_call: Calla
     if isinstance(function, BoundMethod) and receiver is not None:
         name = function.name
         if name in WRITING:
-            raise s.refuse("flatten/effect", f".{name}() changes what is computed of a string", node)
+            raise s.refuse("flatten/effect", f".{name}() changes a value computed from a string", node)
         if isinstance(receiver, Static) and isinstance(receiver.value, dict | list | str | tuple) or isinstance(
                 receiver, Derived):
             return apply(s, (name, names), lambda owner, *row: getattr(owner, name)(

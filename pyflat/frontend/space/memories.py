@@ -274,8 +274,8 @@ def load_bits(s: Evaluator, place: View) -> Value:
 def put(s: Evaluator, place: View, value: Value) -> None:
     copies = s.widths.copies
     if copies and (place.memory in copies or place.memory in copies.values()):
-        raise s.refuse("flatten/not-yet", "an array is written of which another one may be a view or a copy",
-                       why="that of .ravel, .reshape and np.ascontiguousarray depends on how the array lies",
+        raise s.refuse("flatten/not-yet", "an array is written that may share memory with another one",
+                       why="whether .ravel, .reshape and np.ascontiguousarray copy depends on the array's layout",
                        help="use .flatten() or .copy()")
     (memory,) = s.state.heap[place.memory]
     s.state.heap[place.memory] = (s.build.op("store", memory, *_position(place), value, array=place.array,

@@ -431,8 +431,8 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
                            help="compute with floats and round(x, 2), or with ints of the smallest unit, as cents")
         if builtin is not None:
             raise s.refuse("flatten/unknown-call", f"{cls.__name__}(...), which is a {builtin.__name__}", node,
-                           why=f"a twin has plain numbers, and pyflat's lists are lists: what a subclass of "
-                           f"{builtin.__name__} adds would be lost", help="keep the number or list in an attribute of "
+                           why=f"a twin has plain numbers and plain lists: the additions of a subclass of "
+                           f"{builtin.__name__} would be lost", help="keep the number or list in an attribute of "
                            "an ordinary class")
         raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node,
                        help="write an __init__, and no __call__ of a metaclass")

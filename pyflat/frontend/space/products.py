@@ -107,7 +107,7 @@ def _floats(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode, function:
     if shared and not (isinstance(a, Array) and isinstance(b, Array) and _memory(a) is _memory(b)):
         raise _unknown_order(s, node)
     apart = _apart(a, b) if shared else None
-    s.guards.varies("the order in which BLAS adds")
+    s.guards.varies("the summation order of BLAS")
     orders = _orders(function, layouts, apart, [_other_layouts(s, v) for v in (a, b)])
     if orders is None:
         raise _unknown_order(s, node)
@@ -168,10 +168,10 @@ def _chain(s: Evaluator, chain: Chain, row: Grid, column: Grid, node: cst.CSTNod
 
 
 def _unknown_order(s: Evaluator, node: cst.CSTNode) -> FlattenError:
-    return s.refuse("flatten/unsupported-expression", "a product of arrays of floats that BLAS adds in its own order",
-                    node, why="on this machine none of the orders that pyflat tries has NumPy's bits, for up to 15 "
-                    "terms", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum(); of a transposed "
-                    "array, and of what is computed with one, multiply the .copy()")
+    return s.refuse("flatten/unsupported-expression", "a product of float arrays, which BLAS adds in its own order",
+                    node, why="on this machine, for up to 15 terms, none of the orders that pyflat tries gives "
+                    "NumPy's bits", help="write sum(x * y for x, y in zip(a, b)), or (a * b).sum(); instead of a "
+                    "transposed array, or one computed from it, multiply its .copy()")
 
 
 def _may_share(a: Abstract, b: Abstract) -> bool:
@@ -220,7 +220,7 @@ def dot(s: Evaluator, a: Grid, b: Grid, node: cst.CSTNode) -> Abstract:
         return s.mark_numpy(_int_dot(s, a, b))
     if s.floats is not F8:
         return s.mark_numpy(_narrow_dot(s, a, b))
-    s.guards.varies("the order in which BLAS adds")
+    s.guards.varies("the summation order of BLAS")
     orders = blas.orders("dot", blas.plain(a.shape), blas.plain(b.shape))
     if orders is None:
         raise _unknown_order(s, node)

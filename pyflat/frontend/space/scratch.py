@@ -76,8 +76,8 @@ class Adoptions:
 
 def _unseen(owner: Any, place: Hashable) -> Any:
     def refusal(s: Evaluator, node: cst.CSTNode | None) -> FlattenError:
-        return s.refuse("flatten/effect", f"{title(owner, place)} is read before this call has written it", node,
-                        why="it has what an earlier call has left there, in a twin that for another element",
+        return s.refuse("flatten/effect", f"{title(owner, place)} is read before this call writes it", node,
+                        why="it has the value from an earlier call, which in a twin is that of another element",
                         help="make it a local variable, or pass it as an argument and return it")
     return refusal
 
@@ -135,8 +135,8 @@ def write(s: Evaluator, owner: Any, place: Hashable, value: Abstract, node: cst.
     if place not in found.read:
         found.outputs.setdefault(place, s.refuse(
             "flatten/effect", f"{title(owner, place)} is written, and the function does not read it", node,
-            why="what is left there is for others to read, and each element would write it in turn",
-            help="return the value instead; the caller puts the whole result where it belongs"))
+            why="code outside the function reads it, and each element would overwrite it in turn",
+            help="return the value instead, and store the whole result in the caller"))
 
 
 def _require_no_cache(s: Evaluator, what: str, node: cst.CSTNode | None) -> None:
@@ -291,19 +291,19 @@ def _remember(s: Evaluator, scratch: Scratch, key: Abstract, value: Abstract, no
     marks = set(map(_part, parts))
     for name, given in s.frame.arguments.items():
         if not _is_owner(scratch, given) and not {_part(v) for v in _parts(s, given, node)} <= marks:
-            raise s.refuse("flatten/effect", f"the cached result depends on {name!r}, and the key does not have it",
-                           node, why="what a call finds there may come from a call with other arguments",
-                           help="make it part of the key")
+            raise s.refuse("flatten/effect", f"the cached result depends on {name!r}, which is not part of the key",
+                           node, why="a call may find the result of a call with other arguments",
+                           help="add it to the key")
     user = s.frame.function, tuple(map(numeric_kind, parts))
     if scratch.user not in (None, user) or s.frame.outer is not None:
-        raise s.refuse("flatten/effect", "a cache that several functions write, a nested one, or one kind of key and "
-                       "another", node, why="1, 1.0 and True are one key", help="use functools.lru_cache")
+        raise s.refuse("flatten/effect", "a cache that is nested, is written by several functions, or has keys of "
+                       "several kinds", node, why="1, 1.0 and True are the same key", help="use functools.lru_cache")
     scratch.user = user
     found = aliasing.Reached(s.state, [value])
     if found.closures or found.iterators:
         raise s.refuse("flatten/effect", f"{describe(value)} is put into a cache", node,
-                       why="what a call finds there may have been used by another",
-                       help="keep numbers and tuples of them")
+                       why="another call may already have advanced or changed it",
+                       help="cache numbers, or tuples of numbers")
     s.share(found)
     entries = dict(heap.contents(s, scratch.slots, node))
     entries[_name(scratch, parts)] = value

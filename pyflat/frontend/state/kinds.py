@@ -259,7 +259,7 @@ def describe(value: Abstract) -> str:
         case OtherText():
             return f"a string of the argument {value.parameter!r}"
         case Derived():
-            return f"what is computed of the string {value.parameter!r}"
+            return f"a value computed from the string {value.parameter!r}"
         case Ranges():
             return "a range whose bounds depend on the data"
         case IterRef() | Lazy():

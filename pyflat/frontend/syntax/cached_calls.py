@@ -42,7 +42,7 @@ from pyflat.frontend.state.values import (
 )
 from pyflat.frontend.syntax import scopes
 
-_WHY = "calls of a cached function with equal arguments share what the first one has computed"
+_WHY = "calls of a cached function with equal arguments share the result of the first call"
 
 
 DECORATORS = (functools.cache, functools.lru_cache)
@@ -87,7 +87,7 @@ def call(s: Evaluator, function: Abstract, arguments: Arguments, evaluate: Calla
     found = _ReadByCall(s, [value])
     if found.iterators:
         raise s.refuse("flatten/unsupported-expression", "a cached function returns an iterator", node,
-                       why="the calls that share it would each find what the ones before have left",
+                       why="the calls share it, and each would continue where the one before stopped",
                        help="return a tuple")
     s.share(found)
     return value
@@ -157,8 +157,8 @@ def _require_hash_of(s: Evaluator, cls: type, base: type, node: cst.CSTNode) -> 
 
 
 def _own_hash(s: Evaluator, cls: type, node: cst.CSTNode) -> Exception:
-    return s.refuse("flatten/unsupported-expression", f"a {cls.__name__}, which says itself what it is equal to, is "
-                    "an argument of a cached function", node, why="it is one key with others that differ from it",
+    return s.refuse("flatten/unsupported-expression", f"a {cls.__name__}, which defines its own equality, is an "
+                    "argument of a cached function", node, why="different objects may be the same key",
                     help="pass its attributes, or remove the cache")
 
 

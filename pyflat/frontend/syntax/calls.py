@@ -265,7 +265,7 @@ def _call_static(s: Evaluator, function: Any, arguments: Arguments, node: cst.CS
     if any(function is each for each in _OUTPUT):
         raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node,
                        why="a twin only computes: it does not read or write",
-                       help="return the value, and write it out in the caller; read before, and pass what was read")
+                       help="return the value, and write it in the caller; read input before the call, and pass it")
     raise s.refuse("flatten/unknown-call", f"the call of {title} cannot be flattened", node)
 
 
@@ -516,7 +516,7 @@ def check_recursion(s: Evaluator, frame: Frame, node: cst.CSTNode, around: Seque
     if len(repeated) > LANE_DEPTH and any(f.endless_for_nan for f in repeated):
         raise s.fault("RecursionError", "maximum recursion depth exceeded", node)
     if len(repeated) > LANE_DEPTH or repeated and not s.facts:
-        raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
+        raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself, and no static argument changes", node,
                        label="the recursion depends on the data", help="write it as a loop, or give the recursion an "
                        "end that the conditions around the call imply, as in `if x < 0: return -f(-x)`")
     if len(active) >= MAX_DEPTH:

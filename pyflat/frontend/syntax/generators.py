@@ -174,12 +174,12 @@ def steps(s: Evaluator, call: GeneratorCall, node: cst.CSTNode) -> IterRef:
         if made is None or s.effects != effects or aliasing.Reached(s.state, items).has_identity() or any(
                 s.state.heap.get(ref) is not contents for ref, contents in before.items()):
             undo()
-            raise s.refuse("flatten/generator", "items of a generator are asked for one by one here", node,
-                           why="where it stands may depend on the data, or what it reads may change",
+            raise s.refuse("flatten/generator", "the items of a generator are requested one by one here", node,
+                           why="its position may depend on the data, or the values it reads may change",
                            help="loop over it, or make it a tuple(...) first")
         s.build.continue_with(built)
         if len(items) > MAX_STEPS:
-            error = s.refuse("flatten/generator", f"more than {MAX_STEPS} items of a generator are asked for one by "
+            error = s.refuse("flatten/generator", f"more than {MAX_STEPS} items of a generator are requested one by "
                              "one", node, help="loop over it")
             items[MAX_STEPS:] = [Unavailable(error)]
         call.begun = True

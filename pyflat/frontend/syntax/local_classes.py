@@ -21,13 +21,13 @@ from pyflat.frontend.state.values import UNBOUND, Abstract, Closure, Static
 
 _METHODS = (property, staticmethod, classmethod)
 _WHY = "a class is made once, while flattening"
-_HELP = "define the class outside of the function, and pass it what it needs"
+_HELP = "define the class outside the function, and pass it the values it needs"
 
 
 def define(s: Evaluator, node: cst.ClassDef) -> None:
     """Binds the name of the class."""
     for part in _outside_of_methods(s, node):
-        raise s.refuse("flatten/unsupported-statement", "this in the class that a function defines", part, why=_WHY,
+        raise s.refuse("flatten/unsupported-statement", "this part of a class that a function defines", part, why=_WHY,
                        help=_HELP)
     code = _code_of(s, node)
     cells = {name: types.CellType() for name in code.co_freevars}
@@ -117,8 +117,8 @@ def _require_one_binding(s: Evaluator, name: str, node: cst.ClassDef) -> None:
     bound = [found for found in dis.get_instructions(code) if found.opname in ("STORE_DEREF", "DELETE_DEREF")]
     times = (name in code.co_varnames[:parameters]) + sum(found.argval == name for found in bound)
     if times > 1 or node not in tree.body.children:
-        raise s.refuse("flatten/unsupported-statement", f"a class reads {name!r}, which is bound again, or stands in "
-                       "another statement", node, why=_WHY, help=_HELP)
+        raise s.refuse("flatten/unsupported-statement", f"a class reads {name!r}, which is assigned again, or is "
+                       "inside another statement", node, why=_WHY, help=_HELP)
 
 
 def _shown(value: Abstract) -> str:

@@ -255,7 +255,7 @@ class LoopLayouts(Layouts):
         rows = [each.parts[0].parts[1:] if each.form.places else each.parts for each in lists]
         each = functools.reduce(self.joined, [item for row in rows for item in row])
         if _has_objects(each):
-            raise self.refuse("is a list of lists or objects that gets more or fewer items")
+            raise self.refuse("is a list of lists or objects that grows or shrinks")
         most = max(len(row) if one.form.places else len(row) + growing.PLACES
                    for one, row in zip(lists, rows, strict=True))
         cells = _tuple(Cells, (self.of(Static(0), _EMPTY), *[each] * most))
@@ -276,7 +276,7 @@ class LoopLayouts(Layouts):
     def _together(self, strings: Sequence[Layout]) -> Layout:
         tables = [each.form.table for each in strings if isinstance(each.form, Pieces)]
         if any(table is not tables[0] for table in tables):
-            raise self.refuse("is one of several strings that get longer")
+            raise self.refuse("is one of several strings that grow")
         table = tables[0] if tables else TextTable()
         for each in strings:
             if not isinstance(each.form, Pieces) and not _is_empty(_sample(each)):

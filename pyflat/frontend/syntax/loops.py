@@ -126,8 +126,8 @@ def _unroll_or_roll(s: Evaluator, node: cst.For, known: range) -> None:
 def _rolled_if_possible(s: Evaluator, node: cst.For, known: range, inside: int) -> bool:
     """Keep a loop; False, and nothing has happened, where its body needs a known index."""
     undo = checkpoint(s)
-    why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations is kept as a loop", node,
-                   help="loops=\"unroll\" makes it straight-line code")
+    why = s.refuse("flatten/while-unbounded", f"this loop of {len(known)} iterations stays a loop", node,
+                   help="loops=\"unroll\" unrolls it")
     try:
         with _lists_of_one_length(s):
             _roll_nest(s, node, known, inside)
@@ -327,7 +327,7 @@ def _continue_with(s: Evaluator, items: list[Any], left: bool) -> None:
 
 
 def _roll_while(s: Evaluator, node: cst.While) -> None:
-    why = s.refuse("flatten/while-unbounded", "this while loop is kept as a loop", node)
+    why = s.refuse("flatten/while-unbounded", "this while loop stays a loop", node)
     _roll_or_refuse(s, node, why, lambda: rolled.roll_while(s, node))
 
 

@@ -78,7 +78,7 @@ def _positional(s: Evaluator, function: Any, arguments: Arguments, node: cst.CST
     try:
         bound = inspect.signature(function).bind(*arguments.positional, **arguments.named)
     except (TypeError, ValueError):
-        raise s.refuse("flatten/bad-call", "the keywords of an opaque call do not say which parameters they are",
+        raise s.refuse("flatten/bad-call", "the keyword arguments of an opaque call do not fit its parameters",
                        node) from None
     if bound.kwargs:
         raise s.refuse("flatten/bad-call", "an opaque call takes its arguments by position", node)

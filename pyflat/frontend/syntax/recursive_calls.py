@@ -211,9 +211,9 @@ def _give(s: Evaluator, frame: Frame, found: Recursion, value: Abstract, node: c
 
 def _require_int(s: Evaluator, value: Abstract, node: cst.CSTNode) -> None:
     if numeric_kind(value) not in (INT, BOOL) or s.may_be_numpy(value):
-        raise s.refuse("flatten/recursion", f"{s.frame.captured.name} calls itself and nothing static changes", node,
-                       label="the recursion depends on the data", why="what is done with its result is done on the way "
-                       "back: only sums and products of ints can be collected on the way in",
+        raise s.refuse("flatten/recursion", f"{s.frame.captured.name} calls itself, and no static argument "
+                       "changes", node, label="the recursion depends on the data", why="its result is used after the "
+                       "call: only sums and products of ints can be accumulated before it",
                        help="write it as a loop")
 
 

@@ -134,7 +134,7 @@ def give(s: Evaluator, frame: Frame, found: Stacked, value: Abstract, node: cst.
     """`return value`: the result of the whole, or one more of the call beneath."""
     known, found.texts = found.texts, found.texts or templates.are_strings(value)
     if not is_number_union(value) and not known:
-        raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself and nothing static changes", node,
+        raise s.refuse("flatten/recursion", f"{frame.captured.name} calls itself, and no static argument changes", node,
                        label="the recursion depends on the data", why="its calls wait on a stack, whose results are "
                        "numbers", help="write it as a loop")
     cleanups.before_jump(s)
