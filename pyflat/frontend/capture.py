@@ -310,7 +310,7 @@ def _placed(fn: types.FunctionType, text: str, file: str) -> types.CodeType | No
 
 def _changed(fn: types.FunctionType) -> FlattenError:
     code = fn.__code__
-    return refuse("flatten/source-changed", f"{fn.__qualname__} was not compiled from the text that its file has now",
+    return refuse("flatten/source-changed", f"{fn.__qualname__} was not compiled from the current text of its file",
                   _place(code), label="this is not its definition")
 
 
@@ -372,7 +372,7 @@ def _pieces(code: types.CodeType, text: str, shift: int) -> list[str]:
 
 def _unparsed(code: types.CodeType) -> FlattenError:
     return refuse("flatten/source-missing", f"the source of {code.co_name} cannot be parsed", _place(code),
-                  why="pyflat reads the text by LibCST, which does not take all that Python takes",
+                  why="pyflat parses the source with LibCST, which does not accept everything that Python does",
                   help="write it with spaces around the keywords")
 
 

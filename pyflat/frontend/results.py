@@ -241,8 +241,8 @@ def _of_options(s: Evaluator, options: Sequence[tuple[Abstract, State]], apart: 
         return result_texts.shape(present)
     given = next((name for v, _ in options if (name := s.constants.get(id(v))) is not None), "")
     if ragged:
-        raise s.refuse("flatten/result-kind", "the function returns a list whose length depends on the data, and "
-                       "something else", help="return a list on all paths")
+        raise s.refuse("flatten/result-kind", "the function returns a list whose length depends on the data, on "
+                       "some paths only", help="return a list on all paths")
     raise s.refuse("flatten/result-kind", f"the function returns {describe(first)}" + (
         f" or {describe(options[1][0])}" if len(options) > 1 else ""), argument=given)
 

@@ -129,7 +129,7 @@ def test_an_object_that_is_two_arguments() -> None:
 
     twin = pyflat.twin(both)
     light = Light((1.0, 2.0), 2.0)
-    with pytest.raises(TypeError, match="writes into 'a', and an object in it is an argument a second time"):
+    with pytest.raises(TypeError, match="writes into 'a', and an object in it is passed more than once"):
         twin(light, light, X)
     assert twin(light, Light((1.0, 2.0), 7.0), X).tolist() == [7.0] * 4 and light.power.tolist() == X.tolist()
 

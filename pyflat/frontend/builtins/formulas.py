@@ -131,7 +131,7 @@ def allclose(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
 def reciprocal(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     x = arrays.array(s, given.value("x"), node)
     if arrays.kind_of(x) is not FLOAT and not isinstance(x, GuardedUnion):
-        raise s.refuse("flatten/unsupported-expression", "np.reciprocal of an int", node, why="it is 0, or 1 of 1",
+        raise s.refuse("flatten/unsupported-expression", "np.reciprocal of an int", node, why="it is mostly 0",
                        help="write 1 / x")
     return arrays.apply(s, lambda v: s.build.op("truediv", const(1.0), as_float(s, v)), [x], node, FLOAT)
 

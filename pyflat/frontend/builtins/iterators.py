@@ -228,7 +228,7 @@ def _at(s: Evaluator, column: Abstract, length: Abstract, counter: Abstract, nod
     if not isinstance(column, Ranges):
         items = s.space.items(column, node)
         if not isinstance(length, Static) or len(items) != length.value:
-            raise s.refuse("flatten/list-mutation", "a list that zip() iterates over gets more or fewer items", node)
+            raise s.refuse("flatten/list-mutation", "a list that zip() iterates over grows or shrinks", node)
         return s.space.getitem(heap.make_tuple(items), counter, node)
     item = num.binary(s, "add", column.start, num.binary(s, "mul", counter, Static(column.step)))
     return item if column.item is None else column.item(item)

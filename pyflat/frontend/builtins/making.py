@@ -64,8 +64,8 @@ _COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._Copy
 def _require_no_copy(s: Evaluator, title: str, value: Abstract, kind: Kind | None, node: cst.CSTNode) -> None:
     """copy=False: NumPy raises ValueError for what is no array of that kind."""
     if may_lack_axes(s, value) or isinstance(value, GuardedUnion):
-        raise s.refuse("flatten/unsupported-expression", f"{title}(..., copy=False) of what NumPy has made", node,
-                       why="it raises for numbers, which pyflat does not tell from arrays without axes",
+        raise s.refuse("flatten/unsupported-expression", f"{title}(..., copy=False) of a NumPy result", node,
+                       why="it raises for numbers, which pyflat does not distinguish from arrays without axes",
                        help="leave copy= out")
     if not arrays.is_array(value) or kind not in (None, arrays.kind_of(value)):
         raise s.raised(ValueError, node)
@@ -140,7 +140,7 @@ def diag(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     value, offset = arrays.array(s, given.value("v"), node), given.static("k", 0)
     found = arrays.grid(s, value, node)
     if found.ndim == 2:
-        return copied_view(s, value, np.diag(found, offset), node, "np.diag gives a view that is read only")
+        return copied_view(s, value, np.diag(found, offset), node, "np.diag returns a read-only view")
     places = np.diag(np.arange(1, found.size + 1), offset)
     zero = Static(0)
     items = [found[p - 1] if p else zero for p in places.flat]
@@ -197,7 +197,7 @@ def moved(fn: Any) -> Any:
             number: Any = made[()] if isinstance(made, np.ndarray) else made
             return s.mark_numpy(number, [value])
         if fn is np.broadcast_to:
-            return copied_view(s, value, made, node, "np.broadcast_to gives a view that is read only")
+            return copied_view(s, value, made, node, "np.broadcast_to returns a read-only view")
         return arrays.new(s, made, node, arrays.kind_of(value))
 
     return handler

@@ -85,7 +85,7 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             if not any(map(maybe_unbound, parts)):
                 return texts.strung(s, text, parts, node)
             if not all(map(texts.is_string, parts)):
-                raise s.refuse("flatten/unsupported-expression", "join() of items that may be no strings", node)
+                raise s.refuse("flatten/unsupported-expression", "join() of items that may not be strings", node)
             return Text() if text else characters.joined(s, parts)
         case Static() if isinstance(receiver.value, str) and not arguments.all_static():
             if name == "format":

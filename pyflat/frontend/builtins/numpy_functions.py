@@ -257,8 +257,8 @@ def isscalar(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     if isinstance(value, GuardedUnion):
         return s.split(value, lambda each: isscalar(s, Given(s, given.title, {"element": each}, node), node))
     if may_lack_axes(s, value):
-        raise s.refuse("flatten/unsupported-expression", "np.isscalar of what NumPy has made", node,
-                       why="it is false for arrays without axes, which pyflat does not tell from numbers",
+        raise s.refuse("flatten/unsupported-expression", "np.isscalar of a NumPy result", node,
+                       why="it is false for arrays without axes, which pyflat does not distinguish from numbers",
                        help="use np.ndim(x) == 0")
     number = numeric_kind(value) is not None and not isinstance(value, WithoutAxes)
     return Static(number or isinstance(value, Text | OtherText))

@@ -48,7 +48,7 @@ def reduction(reduce: Reduce, *, ordered: bool = False, strict: bool = False) ->
         lines = found.T if axis in (0, -2) else found
         if ordered and lines.shape[1] >= _PAIRWISE_FROM and not (lines is found and arrays.is_plain(value)):
             raise s.refuse("flatten/not-yet", "a sum of eight or more numbers down the columns of an array", node,
-                           why="the order of NumPy's additions depends on how the array lies in memory",
+                           why="the order of NumPy's additions depends on the memory layout of the array",
                            help="add the rows in a loop")
         cells = [reduce(s, list(line), node) for line in lines]
         shape = (len(cells),) if not given.static("keepdims", False) else (1, -1) if axis in (0, -2) else (-1, 1)
@@ -76,7 +76,7 @@ def _flat(s: Evaluator, value: Abstract, found: Grid, node: cst.CSTNode) -> Row:
     if isinstance(whole, np.ndarray) and whole.flags.f_contiguous:
         return list(found.T.flat)
     raise s.refuse("flatten/not-yet", "a sum over a part of an array of several axes", node,
-                   why="the order of NumPy's additions depends on how the part lies in memory",
+                   why="the order of NumPy's additions depends on the memory layout of the part",
                    help="sum a copy: m[:, :2].copy().sum()")
 
 
@@ -328,7 +328,7 @@ def cross(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     """np.cross of two vectors of three."""
     a, b = (arrays.grid(s, v, node) for v in _operands(s, given, node))
     if a.shape != (3,) or b.shape != (3,):
-        raise s.refuse("flatten/not-yet", "np.cross of anything else than two vectors of three", node)
+        raise s.refuse("flatten/not-yet", "np.cross of anything but two vectors of length three", node)
 
     def difference(i: int, j: int) -> Abstract:
         return num.binary(s, "sub", num.binary(s, "mul", a[i], b[j]), num.binary(s, "mul", a[j], b[i]))
@@ -346,7 +346,7 @@ def norm(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
     if axis is None and order in (None, "fro", "f") or axis is None and order == 2 and found.ndim == 1:
         if found.ndim > 1 and not arrays.is_plain(value):
             raise s.refuse("flatten/not-yet", "np.linalg.norm of a part of an array", node,
-                           help="take it of the .copy()")
+                           help="pass its .copy()")
         return _root(s, dot(s, row.ravel(), row.ravel(), node))
     if found.ndim == 2 and axis in (0, 1, -1, -2) and order in (None, 2) and found.shape[axis] < 8:
         lines = row.T if axis in (0, -2) else row

@@ -24,7 +24,7 @@ def _about_a_function(ask: Any) -> Handler:
     def handler(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         if not arguments.all_static() or len(arguments.positional) != 1:
             raise s.refuse("flatten/unknown-call", f"{ask.__name__}() of a function made in the flattened code", node,
-                           help="ask for it outside of the function, where the decorator runs")
+                           help="call it outside the function, where the decorator runs")
         args, named = arguments.values()
         _watch(s, args[0])
         return const_eval(s, lambda: ask(*args, **named))

@@ -75,7 +75,7 @@ def _converted(s: Evaluator, fn: Any, value: Abstract, node: cst.CSTNode) -> Abs
 
 def _of_kind(s: Evaluator, kind: Kind, value: Abstract, node: cst.CSTNode) -> Abstract:
     if numeric_kind(value) is None:
-        raise s.refuse("flatten/unsupported-expression", "the method gives no number, or one of several kinds", node,
+        raise s.refuse("flatten/unsupported-expression", "the method does not return a number of one kind", node,
                        help="return one kind of number on all paths")
     if numeric_kind(value) is not kind:
         s.doubt(f"the method returned a number other than {'float' if kind is FLOAT else 'int'}", node)

@@ -103,7 +103,7 @@ def _compensated(s: Evaluator, node: cst.CSTNode, lost: Abstract, total: Abstrac
         return Seq(_Running, (total, Static(0.0), Static(True)))
     if isinstance(item, Unsigned) and floats or isinstance(total, Unsigned) and kind is FLOAT:
         raise s.refuse("flatten/not-yet", "a sum of floats and an int beyond 63 bits", node,
-                       why="how Python 3.12 adds floats depends on whether it is that large", help="write float(n)")
+                       why="Python 3.12 adds floats differently if the int is that large", help="write float(n)")
     longer = s.mark_python(_added(s, total, item, node), (total, item))
     if kind is FLOAT and floats:
         lost = num.binary(s, "add", lost, _error(s, total, item, longer))

@@ -29,7 +29,7 @@ def call(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode)
                        help="call the function that it was made from")
     loop = external_ufuncs.loop_for(ufunc, [t for t in types if t is not None])
     if loop is None:
-        raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that gives "
+        raise s.refuse("flatten/unknown-call", f"{ufunc.__name__} has no loop over these kinds of numbers that returns "
                        "one float", node, help="pass floats, or compute it outside and pass the result")
     operands = [operand for value, letter in zip(values, loop, strict=False) for operand in _operands(s, value, letter)]
     name = external_ufuncs.register(ufunc)

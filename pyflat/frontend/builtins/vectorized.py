@@ -63,7 +63,7 @@ def call(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract:
         raise _refused(s, "an empty array", node)
     kind = kinds[0] if kinds else numeric_kind(items[0])
     if kind is None:
-        raise _refused(s, f"a function that gives {describe(items[0])}", node)
+        raise _refused(s, f"a function that returns {describe(items[0])}", node)
     elements = [arrays.element(s, each, kind, node) for each in items]
     return arrays.new(s, arrays.filled(columns[0].shape, elements), node, kind)
 
@@ -77,7 +77,7 @@ def _without_axes(s: Evaluator, value: Abstract, kinds: list[Kind], node: cst.CS
     if not kinds and isinstance(value, Text | OtherText) or isinstance(value, Static) and type(value.value) is str:
         return value
     if kind is None:
-        raise _refused(s, f"a function that gives {describe(value)}", node)
+        raise _refused(s, f"a function that returns {describe(value)}", node)
     made = arrays.element(s, value, kind, node)
     return without_axes(s, made, node)
 

@@ -125,8 +125,8 @@ def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRe
         source = widths.copies.get(ref)
         while source is not None:
             if source in before.heap or source in returned:
-                raise s.refuse("flatten/result-kind", "an array is returned that is a view or a copy of another one",
-                               why="that of .ravel, .reshape and np.ascontiguousarray depends on how the array lies",
+                raise s.refuse("flatten/result-kind", "an array is returned that may share memory with another one",
+                               why="whether .ravel, .reshape and np.ascontiguousarray copy depends on its layout",
                                help="use .flatten() or .copy()")
             source = widths.copies.get(source)
 

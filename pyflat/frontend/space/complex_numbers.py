@@ -66,7 +66,7 @@ def promoted(s: Evaluator, value: Abstract) -> Complex:
         then, orelse = promoted(s, value.then), promoted(s, value.orelse)
         return Complex(_select(s, value.cond, then.real, orelse.real), _select(s, value.cond, then.imag, orelse.imag))
     if s.may_be_numpy(value):
-        raise s.refuse("flatten/not-yet", "a NumPy number meets a complex one: NumPy's rules are its own",
+        raise s.refuse("flatten/not-yet", "a NumPy number is combined with a complex one, and NumPy's rules differ",
                        help="use the functions of math and cmath")
     return Complex(real_number(s, value), ZERO)
 

@@ -169,7 +169,7 @@ def iterate(s: Evaluator, value: Abstract, node: cst.CSTNode | None = None) -> I
             return iter(_static_items(s, value.value, node))
     if isinstance(value, LaneSet):
         raise s.refuse("flatten/iterable-not-static", "the order of a set of computed numbers", node,
-                       why="it goes by hashes, which depend on the data", help="iterate over sorted(...) of it")
+                       why="it follows hashes, which depend on the data", help="iterate over sorted(...) of it")
     raise s.refuse("flatten/iterable-not-static", f"cannot iterate over {describe(value)}", node,
                    help=s.one_number if numeric_kind(value) is not None else "")
 

@@ -357,14 +357,14 @@ def unordered(s: Evaluator, value: Abstract, node: cst.CSTNode, key: Abstract, *
         return None
     if not (isinstance(key, Static) and key.value is None):
         raise s.refuse("flatten/unsupported-expression", "a key= for a set of computed numbers", node,
-                       why="which of equal keys comes first depends on the order of the set, which goes by hashes")
+                       why="which of equal keys comes first depends on the order of the set, and so on hashes")
     found = list(members(s, value, node))
     for item in found:
         present, there = ragged.split_gap(s, item)
         kind = numeric_kind(there)
         if of_ints and kind not in (INT, BOOL):
             raise s.refuse("flatten/unsupported-expression", "the sum of a set of floats", node,
-                           why="it depends on the order of the set, which goes by hashes", help="sum(sorted(...))")
+                           why="it depends on the order of the set, and so on hashes", help="sum(sorted(...))")
         if kind not in (INT, BOOL) and not characters.is_text(there):
             nan = lane(s.space.truth(s.space.compare("ne", there, there, node)))
             heap.suspect_if(s, s.build.op("and", lane(present), nan), "nan in a set", node)

@@ -434,7 +434,7 @@ def construct(s: Evaluator, cls: type, arguments: Arguments, node: cst.CSTNode) 
                            why=f"a twin has plain numbers and plain lists: the additions of a subclass of "
                            f"{builtin.__name__} would be lost", help="keep the number or list in an attribute of "
                            "an ordinary class")
-        raise s.refuse("flatten/unknown-call", f"{cls.__name__} makes its instances in its own way", node,
+        raise s.refuse("flatten/unknown-call", f"{cls.__name__} creates its instances in its own way", node,
                        help="write an __init__, and no __call__ of a metaclass")
     if getattr(cls, "__abstractmethods__", None):
         raise s.raised(TypeError, node)

@@ -125,7 +125,7 @@ def _special(s: Evaluator, opcode: str, a: Abstract, b: Abstract, node: cst.CSTN
             if type(owner) is ListRef and 0 < len(items) <= growing.PLACES and not heap.has_gaps(items):
                 return growing.repeated(s, items, count, node)
             raise s.refuse("flatten/list-mutation", "how often a tuple is repeated depends on the data", node,
-                           help="make it as long as it can get, or loop over range(n)")
+                           help="make it as long as it can become, or loop over range(n)")
     return None
 
 
@@ -173,7 +173,7 @@ def by_method(s: Evaluator, name: str, mirrored: str, a: Abstract, b: Abstract, 
         found = lookup.method_of(owner, method)
         if found is None and owner is a and reflected is not None and _knows(lookup.class_of(a), lookup.class_of(b)):
             raise s.refuse("flatten/unsupported-expression", f"{describe(a)} answers {method} with {describe(b)}", node,
-                           why="Python asks the number first, which takes the other operand for a plain number",
+                           why="Python asks the number first, which treats the other operand as a plain number",
                            help="make it plain: float(x) or int(x)")
         result = None if found is None else answer(s, found, owner, operand, node)
         if result is not None:

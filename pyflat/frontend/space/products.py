@@ -209,7 +209,7 @@ def _layout(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Strides:
             first, second = _layout(s, value.then, node), _layout(s, value.orelse, node)
             if first == second:
                 return first
-    raise s.refuse("flatten/mixed-join", "a product of one of two arrays that lie in memory in different ways", node,
+    raise s.refuse("flatten/mixed-join", "a product of an array with different memory layouts on different paths", node,
                    help="multiply a copy")
 
 

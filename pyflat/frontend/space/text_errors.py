@@ -106,7 +106,7 @@ def _stand_in(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Any:
         case ObjRef() if is_written_plainly(value.cls, object):
             return object()
         case ObjRef():
-            what = f"a string made from a {value.cls.__name__}, which says itself how it is written"
+            what = f"a string made from a {value.cls.__name__}, which has its own string methods"
             raise s.refuse("flatten/unsupported-expression", what, node)
     raise s.refuse("flatten/unsupported-expression", f"a string made from {describe(value)}", node)
 

@@ -94,7 +94,7 @@ def _by_class(s: Evaluator, value: ObjRef, spec: str, conversion: str, node: cst
         given = [Static(spec)] if name == "__format__" else []
         made = s.space.call(Static(found), Arguments([value, *given], {}), node)
         if not is_string(made):
-            raise s.refuse("flatten/unsupported-expression", f"{name} of {value.cls.__name__} gives no string", node)
+            raise s.refuse("flatten/unsupported-expression", f"{name} of {value.cls.__name__} returns no string", node)
         return made if name == "__format__" or not spec else written_as(s, made, spec, "", node)
     return None
 

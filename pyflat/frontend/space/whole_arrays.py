@@ -182,7 +182,7 @@ def store_selected(s: Evaluator, owner: View, key: Any, value: Abstract, node: c
                            help="write the loop over the elements")
         if found.middle != 1:
             raise s.refuse("flatten/not-yet", "an array is put into elements that an array of several axes selects",
-                           node, why="one that is selected twice gets what NumPy puts there last",
+                           node, why="an element that is selected twice gets the value that NumPy writes last",
                            help="write the loop over the elements")
         memories.require_shape(s, found.extents, value.extents, node)
         value = memories.computed(s, value, node) if memories.reads(value, owner) else value

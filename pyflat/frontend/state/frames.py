@@ -379,7 +379,7 @@ class Evaluator:
         """Refuse what is an algorithm for float64, in a twin of float32 lanes."""
         if self.floats is not F8:
             raise self.refuse("flatten/not-yet", f"{what} in float32", node, help=help or 'dtype="float64"',
-                              why="its algorithm is one for float64")
+                              why="its algorithm is for float64")
 
     def fresh(self, stem: str) -> Label:
         self.counter += 1
@@ -429,7 +429,7 @@ class Evaluator:
     def doubt(self, what: str, node: cst.CSTNode | None = None) -> None:
         """What to refuse where no path returns: the first such place is the one that is told."""
         if self.doubtful is None:
-            why = "every path ends in an exception that Python raises, or that pyflat takes for one"
+            why = "every path ends in an exception of Python, or in what pyflat treats as one"
             self.doubtful = self.refuse("flatten/unsupported-expression", f"no path returns: {what}", node, why=why,
                                         help="check the operands: they are Python's own numbers, one element of "
                                              "each array argument", needs_number=True)

@@ -337,9 +337,9 @@ def _is_stable(what: str, again: Any, value: Any) -> bool:
         return True
     if callable(value):
         return False
-    raise refuse("flatten/effect", f"{what} is another object at every reading",
-                 why="whether it has changed since the twin was made cannot be told",
-                 help="read it before, and pass its value as an argument")
+    raise refuse("flatten/effect", f"{what} is a different object each time it is read",
+                 why="pyflat cannot tell whether it has changed since the twin was compiled",
+                 help="read it before the call, and pass its value as an argument")
 
 
 def is_mutable(cls: type) -> bool:

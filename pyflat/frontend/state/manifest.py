@@ -170,7 +170,7 @@ def in_same_order(value: Iterable[Any]) -> bool:
 def _set(t: Trace, value: Iterable[Any]) -> None:
     members = list(value)
     if not in_same_order(members):
-        raise NotKept("the order of a set that it depends on is another one in each process")
+        raise NotKept("it depends on the order of a set, which differs between processes")
     t.say(type(value).__name__, len(members))
     t.meet_all(members)
 
@@ -265,7 +265,7 @@ def _wrapped(value: Any) -> Any:
 # --- modules, classes, instances
 def _module(t: Trace, value: types.ModuleType) -> None:
     if sys.modules.get(value.__name__) is not value:
-        raise NotKept(f"the module {value.__name__} is not among those that are loaded")
+        raise NotKept(f"the module {value.__name__} is not loaded")
     t.say("module", value.__name__)
     t.place(vars(value))
 
@@ -313,7 +313,7 @@ def _instance(t: Trace, value: Any) -> None:
     cls = type(value)
     base = next(c for c in cls.__mro__ if not is_mutable(c))
     if cls is base or base not in _BASES:
-        raise NotKept(f"it depends on a {cls.__qualname__}, into which nothing can look")
+        raise NotKept(f"it depends on a {cls.__qualname__}, which cannot be inspected")
     t.say("instance")
     t.meet(cls)
     if base is not object:

@@ -334,7 +334,7 @@ class Joiner:
             return Text()
         if len(keys) > MAX_ALTERNATIVES:
             raise refuse("flatten/too-large", f"{name or 'a value'} may be one of {len(keys)} objects here", self.span,
-                         why="every use is done to each of them; that many are a table",
+                         why="each use applies to each of them; that many belong in a table",
                          help="keep a number in the branches, and look the object up in a tuple or dict once")
         columns = [self._column(options, key, name) for key in keys]
         joined = columns[-1][1]

@@ -182,9 +182,9 @@ def _call_bound(s: Evaluator, method: BoundMethod, arguments: Arguments, node: c
     if isinstance(method.receiver, Static) and isinstance(method.receiver.value, list | dict) \
             and method.name in _CHANGING:
         kind = type(method.receiver.value).__name__
-        raise s.refuse("flatten/effect", f"a {kind} from outside of the function is changed by .{method.name}()", node,
+        raise s.refuse("flatten/effect", f"a {kind} from outside the function is changed by .{method.name}()", node,
                        why="it is one object for the whole call, and each element would change it in turn",
-                       help="return the value instead; the caller puts the whole result where it belongs")
+                       help="return the value instead, and store the whole result in the caller")
     raise s.refuse("flatten/unknown-call", f"the method .{method.name} of {describe(method.receiver)}", node)
 
 

@@ -185,7 +185,7 @@ def steps(s: Evaluator, call: GeneratorCall, node: cst.CSTNode) -> IterRef:
         call.begun = True
         s.state.heap[call.left] = tuple(items)
     if len(s.state.heap.get(call.left, NOT_BEGUN)) == len(NOT_BEGUN):
-        raise s.refuse("flatten/generator", "items of a generator are asked for on one of several paths only", node,
+        raise s.refuse("flatten/generator", "items of a generator are requested on one of several paths only", node,
                        help="make it a tuple(...) first")
     return call.left
 

@@ -126,7 +126,7 @@ def product_in_a_loop(x):
     (product_in_a_loop, "isinstance of a number that NumPy may have made"), (joined_class, "isinstance of a number that NumPy may have made"),
     (lambda x: isinstance(np.floor(x) > 1.0, bool) + x, "isinstance of a number that NumPy may have made"),
     (lambda x: narrow(x) * 1.1, "np.vectorize with otypes"),
-    (lambda x: nothing(x) is None, "np.vectorize with a function that gives None"),
+    (lambda x: nothing(x) is None, "np.vectorize with a function that returns None"),
     (lambda x: above(x) + above(x), "of NumPy scalars is not Python's"),
     (lambda x: np.asarray(np.where(x > 0.0, x, -x), copy=False) + 1.0, "copy=False"),
     (lambda x: np.seterr(all="ignore") or x, "np.seterr changes how NumPy works"),

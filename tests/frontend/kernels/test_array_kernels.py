@@ -227,7 +227,7 @@ def test_a_refused_kernel_says_why_it_is_one(options, use):
     with pytest.raises(pyflat.FlattenError) as refused:
         use(pyflat.twin(digits, **options))
     assert refused.value.diagnostic.notes[-1].message == (
-        "'number' is taken for an array: it is subscripted; arrays=() says that no parameter is one")
+        "'number' is treated as an array: it is subscripted; pass arrays=() if no parameter is one")
     with pytest.raises(pyflat.FlattenError) as said:
         pyflat.twin(digits, arrays="number", **options)(np.ones(2))
     assert not said.value.diagnostic.notes

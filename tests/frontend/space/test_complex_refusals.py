@@ -20,7 +20,7 @@ def test_refusals() -> None:
     assert "z.conjugate()" in str(refused(lambda z: np.conj(z) + 1, 1j))
     assert "np.where of a complex lane" in str(refused(lambda z: np.where(z.real > 0, z, 2j), 1j))
     assert "complex numbers have no order" in str(refused(lambda z, w: z < w, 1j, 2j))
-    assert "a NumPy number meets a complex one" in str(refused(lambda z, x: np.exp(x) * z, 1j, 2.0))
+    assert "a NumPy number is combined with a complex one" in str(refused(lambda z, x: np.exp(x) * z, 1j, 2.0))
     assert refused(lambda z: {z: 1}, 1j).code == "flatten/result-kind"
     assert refused(lambda z: math.sqrt(z), 1j).code == "flatten/unsupported-expression"
 
