@@ -262,8 +262,8 @@ def _is_record(value: list[Any], name: str) -> bool:
         return True
     if value and not any(isinstance(item, numbers.Number | list) for item in value):
         return False
-    raise TypeError(f"argument {name!r} is a list of numbers: pass np.asarray(x) for one lane per item, "
-                    f"a tuple for one value per lane, or static={name!r} for a constant list")
+    raise TypeError(f"argument {name!r} is a list of numbers: pass np.asarray(x) for one element per item, "
+                    f"a tuple for one value shared by all elements, or static={name!r} for a constant list")
 
 
 def is_plain_dataclass(cls: type) -> bool:
@@ -316,7 +316,7 @@ def _static(value: Any, name: str) -> Any:
         raise TypeError(f"argument {name!r} is a {shown}: lanes hold bool, int, float and complex; convert it "
                         f"with float(x), or pass it as a constant with static={name!r}")
     if _contains_array(value):
-        raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as arguments of their own, "
+        raise TypeError(f"argument {name!r} is a {shown} with arrays in it: pass the arrays as separate arguments, "
                         f"or in a tuple, namedtuple, dict or dataclass without __post_init__")
     return value
 
@@ -360,30 +360,30 @@ def _described(shape: Shape) -> str:
     return f"a {cls}" + (f", {text}" if len(text) <= 30 and not text.startswith("<") else "")
 
 
-_SEQUENCE = "pass np.asarray(x) for one lane per item; a tuple is one value in each lane, made of its items"
+_SEQUENCE = "pass np.asarray(x) for one element per item; a tuple is one value, with its items, in every element"
 
 
 def _remedy_of(shape: Shape) -> str:
     if isinstance(shape, Record):
-        return _SEQUENCE if issubclass(shape.cls, tuple | list) else "pass its numbers as arguments of their own"
+        return _SEQUENCE if issubclass(shape.cls, tuple | list) else "pass its numbers as separate arguments"
     value = shape.value if isinstance(shape, Fixed) else None
     match value:
         case str() | bytes():
-            return "pass float(x), or np.asarray(x, float) for an array of such texts"
+            return "pass float(x), or np.asarray(x, float) for an array of strings"
         case None:
-            return "pass a number or an array of numbers (None works where the function tests for it)"
+            return "pass a number or an array of numbers (None works if the function tests for it)"
         case range() | list() | tuple():
             return _SEQUENCE
         case set() | frozenset():
-            return "pass np.array(sorted(x)) for one lane per item"
+            return "pass np.array(sorted(x)) for one element per item"
         case dict():
-            return "pass its values as arguments, f(**x), or as a dict of arrays where the function takes it apart"
+            return "pass its values as arguments, f(**x), or as a dict of arrays if the function subscripts it"
         case datetime.date() | datetime.time() | datetime.timedelta():
-            return "pass a number, as x.toordinal() or x.total_seconds(), and make the date of it in the function"
+            return "pass a number, as x.toordinal() or x.total_seconds(), and create the date in the function"
         case type():
             return "pass a number or an array of numbers"
         case Iterator():
-            return "pass np.fromiter(x, float) for one lane per item"
+            return "pass np.fromiter(x, float) for one element per item"
     if inspect.isroutine(value):
-        return "pass what it returns; a function works as an argument where it is called"
-    return "pass a number or an array of numbers; of other objects a twin reads attributes and calls methods"
+        return "pass its result; a function works as an argument only if it is called"
+    return "pass a number or an array of numbers; a twin can only read attributes and call methods of other objects"

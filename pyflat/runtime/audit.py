@@ -34,8 +34,8 @@ def _random() -> np.random.Generator:
 
 
 class DifferenceError(AssertionError):
-    """A lane in which twin and original differ: its index, its arguments in order, and the lane line by line where
-    that was looked at."""
+    """An element where twin and original differ: its index, its arguments in order, and, if it was traced, its values
+    line by line."""
 
     def __init__(
         self,

@@ -126,8 +126,8 @@ class Caller:
         context, ran = _ran(built, context, into)
         found = self.settle(context, built.result, ran, built.reference)
         if built.stacked:
-            self._warn(context.lanes.count, "a recursion with several calls runs as a loop over a stack of each lane, "
-                                            "which may take many times as long as the original")
+            self._warn(context.lanes.count, "a recursion with several calls runs as a loop, with a stack for each "
+                                            "element, which may be many times slower than the original")
         elif twin is not None and not options.audit and written_record(built.result) is None:
             self.plans.learn(self, self.parameters.bind(args, kwargs).arguments, built, options, twin)
         return self._returned(built, found, options, args, kwargs)
@@ -204,8 +204,8 @@ class Caller:
 
             capture(self.callee.function)  # what has no source is refused for that
             name = parameter_at(self.parameters, next(iter(found)))
-            raise TypeError(f"argument {name!r} of {self.parameters.name} holds options, and there is a twin for each: "
-                            f"pass one of its values, with the lanes that have it")
+            raise TypeError(f"argument {name!r} of {self.parameters.name} holds options, and each has its own twin: "
+                            f"pass one of its values, with the elements that have it")
         context = self._prepared(self.classified(args, kwargs, options), options)
         built = self.compilations.get(self.callee.function, context.call.arguments, context.options.as_built)
         return Ready(context, context.call.arguments, built, built.reference)
@@ -250,8 +250,8 @@ class Caller:
             self._count(lanes.count, replayed, len(faults or ()))
         self._warn_of(replayed, lanes.count)
         if lanes.count >= LARGE_CALL and any(made_ranges(result)):
-            self._warn(lanes.count, "strings or lists are put together one lane at a time, which may take longer than "
-                                    "the original: return numbers, or one of a few strings")
+            self._warn(lanes.count, "strings or lists are built one element at a time, which may be slower than the "
+                                    "original: return numbers, or one of a few strings")
         if options.audit:
             from pyflat.runtime.audit import audit_lanes
 
@@ -307,7 +307,7 @@ def _put_back(record: type[WrittenRecord], value: Any, arguments: Mapping[str, A
     places = Counter(map(id, _records(tuple(arguments.values()))))
     for path in record.paths:
         if places[id(item_at(arguments, path[:-1]))] > 1:
-            raise TypeError(f"the function writes into {path[0]!r}, and an object in it is an argument a second time")
+            raise TypeError(f"the function writes into {path[0]!r}, and an object in it is passed more than once")
     returned, *items = value
     for path, item in zip(record.paths, items, strict=True):
         put_at(arguments, path, item)
@@ -329,7 +329,7 @@ def require_nan(result: Shape) -> None:
     if others or not floats:
         what = "a result is int, bool or an object" if others else "the function returns no number"
         raise refuse("flatten/result-kind", f'errors="nan": {what}, which cannot be nan in a failing lane',
-                     help='use errors="mask", which gives (values, faults), or return floats')
+                     help='use errors="mask", which returns (values, faults), or return floats')
 
 
 def _kinds(shape: Shape) -> tuple[int, int]:

@@ -200,7 +200,7 @@ def load_frontend() -> None:
     keep_own()
     if name := replaced_builtin():
         raise refuse("flatten/unknown-call", f"builtins.{name} is no longer Python's own",
-                     why="pyflat computes with it itself",
+                     why="pyflat itself uses it",
                      help="flatten before it is replaced, or define the name in your own module")
     importlib.import_module("pyflat.frontend.specialise")
     warn_of_an_untested_python()

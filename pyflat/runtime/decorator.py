@@ -91,7 +91,7 @@ def twin(
     While a twin is in use, the same function and options return the same object. A decorated function keeps its
     decorator's options; `options` override them.
 
-    source  the source of a function for which Python does not keep it: from `exec`, `python -c`, a script on stdin, or
+    source  the source code of the function, if Python does not keep it: from `exec`, `python -c`, a script on stdin, or
             the prompt of Python before 3.13. It may contain more than the function, and is checked against the
             function's code. Tracebacks and inspect.getsource use it too.
 

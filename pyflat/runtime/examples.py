@@ -49,8 +49,8 @@ def read_dtype(value: Any, name: str) -> Any:
         return value
     dtype = np.dtype(value)
     if dtype.kind in "USOTV":
-        raise TypeError(f"argument {name!r} is the dtype {dtype}: twins are made for the values of such an array; pass "
-                        f"an array with those that will occur")
+        raise TypeError(f"argument {name!r} is the dtype {dtype}, but the twin depends on the array's values; pass "
+                        f"an array with the values that will occur")
     return dtype
 
 

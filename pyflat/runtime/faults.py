@@ -1,4 +1,4 @@
-"""Faults: the elements of one call for which the original raises, and what it raises.
+"""Faults: the elements of one call where the original raises, and its exceptions.
 
     values, faults = pyflat.twin(f, errors="mask")(xs)
     faults.any(), len(faults)            whether any element failed, and how many did
@@ -178,8 +178,8 @@ class Failure:
         except Exception as error:  # noqa: BLE001 - whatever the original raises is what is wanted
             error.add_note(self._note())
             return error
-        return LaneError(f"lane {self.lane} raised {self.type.__name__}: {self.message}, and returns when it is run "
-                         f"again: what it depends on has changed")
+        return LaneError(f"lane {self.lane} raised {self.type.__name__}: {self.message}, but returned when run again: "
+                         f"something it depends on has changed")
 
     def _note(self) -> str:
         arguments = f" ({self.source.shown(self.row)})" if self.row else ""
@@ -290,7 +290,7 @@ class Faults:
         """The exceptions of the first `limit` failing elements in one ExceptionGroup, whose message has the total
         count. Raises ValueError if no element failed."""
         if not self:
-            raise ValueError("no lane failed: there is nothing to group")
+            raise ValueError("no lane failed, so there is nothing to group")
         if limit < 1:
             raise ValueError(f"limit={limit!r}: expected an int of at least 1")
         count = len(self)
@@ -331,7 +331,7 @@ def _why(fault: Fault) -> str:
     said = f"{fault.type}: {fault.message}".removesuffix(": ")
     if fault.type == "Undecided":
         return f"only the original, in float64, decides here ({fault.message or 'nan'})"
-    return f"the lane fails in float32 ({said}), and in float64 it does not"
+    return f"the lane fails in float32 ({said}), but not in float64"
 
 
 class Float32Lanes(Protocol):
@@ -371,4 +371,4 @@ class Float32Reference:
         except LaneFault as stop:
             raise LaneError(_why(stop.fault)) from None
         except TripLimit:
-            raise LaneError(f"in float32 a loop makes more than {MAX_TRIPS:,} trips") from None
+            raise LaneError(f"in float32 a loop runs for more than {MAX_TRIPS:,} iterations") from None

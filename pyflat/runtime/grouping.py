@@ -303,8 +303,8 @@ def _value_for_none(caller: Calls, call: ClassifiedCall, column: Column, options
     parameter = caller.parameters.signature.parameters.get(column.name)
     if parameter is not None and parameter.default is not parameter.empty:
         return parameter.default
-    raise ValueError(f"argument {column.name!r} is empty: no value says which twin to use, and so what the result "
-                     f"would be")
+    raise ValueError(f"argument {column.name!r} is empty: the twin, and so the type of the result, depends on its "
+                     f"values")
 
 
 @dataclass(frozen=True, slots=True)

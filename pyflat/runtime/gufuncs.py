@@ -72,8 +72,8 @@ def make_gufunc(twin: Planned, caller: Caller, options: Options) -> MadeGufunc:
     """The generalised ufunc of a twin. Raises FlattenError, ValueError where signature= does not fit its function."""
     name = twin.__name__
     if options.signature is None:
-        raise ValueError(f"twin.gufunc of {name} needs to know the core dimensions: signature=\"(n)->(n)\" says them, "
-                         f"for each input and output")
+        raise ValueError(f"twin.gufunc of {name} needs the core dimensions of each input and output: "
+                         f"signature=\"(n)->(n)\"")
     caller.kernels.require_whole(options)
     loops = _GufuncLoops(caller, name, parsed(options.signature), options)
     try:
@@ -134,7 +134,7 @@ class _GufuncLoops(UfuncLoops[_Key, "_GufuncLoop"]):
             out = tuple(results)
         if any(type(given[n]).__module__.partition(".")[0] == "xarray" for n in names):
             if out is not None:
-                raise TypeError(f"{self.name}() of xarray's objects gives new ones: call it without outputs")
+                raise TypeError(f"{self.name}() returns new objects for those of xarray: call it without outputs")
             return self._over_dimensions(ufunc, {n: given[n] for n in names})
         return ufunc(*[given[n] for n in names], **({} if out is None else {"out": out}))
 
@@ -235,17 +235,17 @@ class _GufuncLoop:
         for name in kernel.written:
             if name in self.names[:count] or name not in self.names:
                 raise refuse("flatten/effect", f"{self.loops.name} writes into {name!r}, an input of its signature",
-                             why="outputs are parameters of their own, after those of the inputs",
+                             why="outputs are separate parameters, after those of the inputs",
                              help="call the twin without signature=, or write into a new array")
         read = {name for op in all_ops(kernel.function.body) for name in arrays_read(op)}
         for name in self.names[count:]:
             if name in read:
                 raise refuse("flatten/effect", f"{self.loops.name} reads {name!r}, an output of its signature",
-                             why="an output begins as memory that nothing has been written to",
-                             help="keep what is read again in a variable, or call the twin without signature=")
+                             why="an output starts as uninitialised memory",
+                             help="keep the value in a variable, or call the twin without signature=")
             if name not in kernel.written and not raises(kernel.function.body):  # with other dtypes it may go on there
                 raise refuse("flatten/effect", f"{self.loops.name} never writes {name!r}, an output of its signature",
-                             why="nothing else puts a value there",
+                             why="nothing else writes to it",
                              help="write it, or remove the parameter and return the result")
 
     def _returned(self, result: Result, examples: Mapping[str, Any]) -> Iterator[np.dtype[Any]]:
@@ -272,8 +272,8 @@ class _GufuncLoop:
 
     def _mismatch(self, does: str, wanted: str) -> Exception:
         return refuse("flatten/result-kind", f"{self.loops.name} {does}, and signature={self.options.signature!r} has "
-                                             f"{wanted}", why="each output is what the function returns at its place",
-                      help="make the signature say what the function returns")
+                                             f"{wanted}", why="the returned values are the outputs, in order",
+                      help="change the signature to match the returned values")
 
     # --- running
     def run(self, data: int, dims: int, steps: int, _: int | None) -> None:

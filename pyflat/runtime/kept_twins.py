@@ -109,7 +109,7 @@ class WantedTwin:
         try:
             return _carefully(lambda: self._found(contents))
         except NotKept as why:
-            _log.info("the twin of %s that is kept is not taken: %s", self._fn.__qualname__, why)
+            _log.info("the cached twin of %s is not used: %s", self._fn.__qualname__, why)
             return None
 
     def _found(self, contents: bytes) -> KeptTwin | None:
@@ -132,7 +132,7 @@ class WantedTwin:
     def _write(self, built: Built) -> None:
         guards, engine = built.guards, built.engine
         if not isinstance(guards, Guards) or not isinstance(engine, Keepable) or guards.stale() is not None:
-            raise NotKept("what it depends on has changed while it was made")
+            raise NotKept("something it depends on changed while it was compiled")
         trace = self._trace()
         lines = manifest.written(trace, guards)
         guards.journal.clear()
@@ -169,7 +169,7 @@ def wanted(fn: FunctionType, arguments: Mapping[str, Shape], options: Options) -
 
 def told(fn: FunctionType, why: NotKept) -> str:
     """The reason, which the log has too."""
-    _log.info("the twin of %s is not kept for the next process: %s", fn.__qualname__, why)
+    _log.info("the twin of %s is not cached on disk: %s", fn.__qualname__, why)
     return str(why)
 
 
@@ -183,7 +183,7 @@ def _carefully(work: Callable[[], T]) -> T:
     except NotKept:
         raise
     except Exception as error:
-        raise NotKept(f"looking into what it depends on raises {type(error).__name__}: {error}") from error
+        raise NotKept(f"inspecting its dependencies raises {type(error).__name__}: {error}") from error
 
 
 # --- the key
@@ -235,7 +235,7 @@ def _meet_shape(trace: Trace, shape: Shape) -> None:
             trace.say("maybe")
             _meet_shape(trace, shape.inner)
         case Strings():
-            raise NotKept("it looks at strings, by functions of this process")
+            raise NotKept("it inspects strings, with functions of this process")
         case Texts() | Ragged():
             raise InternalError(f"not an argument: {shape!r}")
         case Labels():
@@ -250,7 +250,7 @@ def _meet_shape(trace: Trace, shape: Shape) -> None:
 def _reference(trace: Trace, value: object) -> int:
     number = trace.number(value)
     if number is None:
-        raise NotKept(f"it gives, or calls, a {type(value).__qualname__} that another process cannot find")
+        raise NotKept(f"it returns, or calls, a {type(value).__qualname__} that another process cannot find")
     return number
 
 

@@ -132,7 +132,7 @@ class Rival:
         ops = list(all_ops(self._kernel.function.body))
         if state == "warning":
             found = _lines(op for op in ops if may_warn(op.opcode, op.kind))
-            return f"NumPy may warn {found}; with np.errstate(all=\"ignore\") around the calls it is not asked to"
+            return f"NumPy may warn {found}; np.errstate(all=\"ignore\") around the calls prevents this"
         small = self._kernel.small
         found = _lines(op for op in ops if op not in small and can_fault(op))
         return f"an operation {found} may overflow or fail, or an index of several iterations is negative in some"

@@ -105,7 +105,7 @@ class Sharing:
         seconds = threads.share(run, none.numbers[0], self._known(size))
         found = next((state for state in ("unclear", "fault", "warning") if state in states), "done")
         if found == "unclear":
-            self._met = "in a call an index of a written array has counted from the end, or a loop has gone on for long"
+            self._met = "in a call, an index of a written array counted from the end, or a loop ran for a long time"
             return None
         if found == "done":
             self.note(size, seconds)

@@ -213,7 +213,7 @@ class Kernels:
             yield
         except FlattenError as refusal:
             read_off = () if options.arrays is not None else self._inferred.items()
-            notes = tuple(Note(f"{name!r} is taken for an array: {why}; arrays=() says that no parameter is one")
+            notes = tuple(Note(f"{name!r} is treated as an array: {why}; pass arrays=() if no parameter is one")
                           for name, why in islice(read_off, 1))
             raise FlattenError(replace(refusal.diagnostic, notes=refusal.diagnostic.notes + notes)) from None
 
@@ -256,8 +256,8 @@ class Kernels:
         if not isinstance(dtype, np.dtype):
             return value
         if name in self.roles(options):
-            raise ValueError(f"argument {name!r} is an array: say how many axes it has, as {dtype.str[1:] + '[:]'!r}, "
-                             f"or pass an array like those that will come")
+            raise ValueError(f"argument {name!r} is an array: state its number of axes, as {dtype.str[1:] + '[:]'!r}, "
+                             f"or pass an example array")
         return dtype.type(0).item() if isinstance(value, str) or value in (bool, int, float) else dtype.type(0)
 
     def latest_for(self, options: Options) -> Version | None:
@@ -310,8 +310,8 @@ class Kernels:
             return self.latest if options.target == name else self._ready(
                 kernel, name, _having_kernels(name).kernel(kernel, _examples(kernel.arguments)))
         if kinds is None:
-            raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or say what its "
-                             f'parameters are, as kinds="f8[:,:],i8"')
+            raise ValueError(f"{self.parameters.name} is a kernel over arrays: call it once, or pass the kinds "
+                             f'of its parameters, as kinds="f8[:,:],i8"')
         described = parsed_kinds(kinds, list(self.parameters.names))
         return self._made(described, _examples(described), replace(options, target=name))  # type: ignore[arg-type]
 
@@ -376,8 +376,8 @@ class Kernels:
     def _tell_whole(self, option: bool, why: str) -> None:
         """Why threads do not share the work, where they are asked for at the function."""
         if written := "parallel=True" if option else "prange" if self._asks else "":
-            self._say("parallel", f"{written}: calls stay on one thread, as {why}; a kernel that is one loop over "
-                                  "a range, whose iterations do not meet, runs on all")
+            self._say("parallel", f"{written}: calls stay on one thread, as {why}; only a kernel that is one loop "
+                                  "over a range, with independent iterations, uses several")
 
     @cached_property
     def _asks(self) -> bool:
@@ -391,7 +391,7 @@ class Kernels:
         for name in kernel.written:
             if not given[name].flags.writeable:
                 raise ValueError(f"assignment destination is read-only: {self.parameters.name} writes into {name!r}; "
-                                 f"np.array({name}) is a copy that it may write into")
+                                 f"pass a copy, np.array({name})")
 
     # --- running
     def _run(self, version: Version, arguments: Mapping[str, Any], given: Mapping[str, Any],
@@ -450,8 +450,8 @@ class Kernels:
 def _require_order(kernel: SourceKernel, given: Mapping[str, Any]) -> None:
     """FlattenError where a routine of NumPy's reads an array that lies in another order in the original."""
     if not all(in_c_order(name, kernel.models, given) for name in kernel.in_c_order):
-        raise refuse("flatten/not-yet", "an array made of others, over which NumPy goes in the order of its memory",
-                     why="arguments are not in C's order, and in a kernel what is made of them is",
+        raise refuse("flatten/not-yet", "an array computed from others, which NumPy traverses in memory order",
+                     why="the arguments are not in C order, but new arrays of a kernel are",
                      help="pass np.ascontiguousarray(x)")
 
 

@@ -191,8 +191,8 @@ def of_codes(shape: Labels, codes: Array, form: Form, failed: npt.NDArray[Any] |
     try:
         found = objects.take(codes)
     except MemoryError:
-        raise MemoryError(f"{codes.size:,} strings in an array of {objects.dtype} take {objects.itemsize:,} bytes, "
-                          f'as its longest does: results="string" and "codes" do not') from None
+        raise MemoryError(f"{codes.size:,} strings in an array of {objects.dtype} take {objects.itemsize:,} bytes "
+                          f'each, the size of the longest: pass results="string" or "codes"') from None
     if failed is not None:
         found[failed] = "" if objects.dtype.kind in "UT" else None
     absent = next((k for k, item in enumerate(shape.table) if item is None), None)

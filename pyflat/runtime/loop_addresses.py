@@ -56,7 +56,7 @@ class LoopsOfTwin:
         flat = isinstance(result, Leaf) or _is_tuple_of_numbers(result)
         if not flat:
             raise refuse("flatten/result-kind", f"the result of {self.name} is neither a number nor a tuple of numbers",
-                         why="machine code of numba takes these", help="return a tuple of numbers")
+                         why="numba's machine code accepts only these", help="return a tuple of numbers")
         data = self.dumps(_Packed(self.twin, tuple(kinds), options, tuple(d.str for d in made.dtypes)), self.name)
         return LoopOfTwin(base64.b85encode(data).decode(), tuple(made.inputs), tuple(made.dtypes),
                           not isinstance(result, Record))
@@ -95,8 +95,8 @@ def _kept(text: str) -> ufuncs.MadeLoop:
     made = _loop(packed.twin, packed.kinds, packed.options)
     if packed.results != tuple(d.str for d in made.dtypes):
         now = ", ".join(d.name for d in made.dtypes)
-        raise TypeError(f"{packed.twin.__name__} gives {now} now, and numba's code was compiled for "
-                        f"{', '.join(packed.results)}: delete what numba has cached")
+        raise TypeError(f"{packed.twin.__name__} returns {now} now, but numba's code was compiled for "
+                        f"{', '.join(packed.results)}: delete numba's cache")
     return made
 
 

@@ -66,7 +66,7 @@ _WHOLE: dict[str, tuple[Effect, ...]] = {
 _GUFUNC: dict[str, tuple[Effect, ...]] = {
     **_WHOLE, "core_dims": (WORKS,),
     "audit": (Effect("refused at the function", "calls over outer dimensions are not audited; audit the kernel"),),
-    "arrays": (Effect("no effect", "signature= says which operands have dimensions"),),
+    "arrays": (Effect("no effect", "signature= gives the dimensions of each operand"),),
 }
 _NOTHING_MADE = Effect("refused at the function", "only kernels keep arrays in memory")
 _LANES: dict[str, tuple[Effect, ...]] = {

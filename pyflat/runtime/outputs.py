@@ -126,16 +126,16 @@ def _fitting(shape: Shape, out: Any, context: CallContext, name: str) -> Iterato
 def _check(shape: Shape, out: Any, context: CallContext, name: str) -> None:
     form = context.options.form
     if isinstance(shape, Labels) and form.results == "codes":
-        raise TypeError(f'argument {name!r}: results="codes" gives codes and categories there, pass None')
+        raise TypeError(f'argument {name!r}: results="codes" returns codes and categories there; pass None')
     if isinstance(shape, Ragged) or is_text(shape):
-        raise TypeError(f"argument {name!r}: strings and lists of lanes are an array of their own there, pass None")
+        raise TypeError(f"argument {name!r}: strings and lists are returned as a new array there; pass None")
     if isinstance(shape, Maybe) and form.none not in ("raise", "nan"):
-        raise TypeError(f"argument {name!r}: none={form.none!r} gives an array of its own there, pass None")
+        raise TypeError(f"argument {name!r}: none={form.none!r} returns a new array there; pass None")
     if isinstance(shape, Maybe):
         shape = shape.inner
     dtype = dtype_of(shape, form) if isinstance(shape, Labels) else _dtype_of(shape, context.lanes.floats)
     if dtype is None:
-        raise TypeError(f"argument {name!r}: {context.parameters.name} returns no number there, pass None")
+        raise TypeError(f"argument {name!r}: {context.parameters.name} does not return a number there; pass None")
     if isinstance(out, tuple):
         raise TypeError(f"argument {name!r} is a tuple of {len(out)}, and {context.parameters.name} returns one number "
                         f"there: pass an array")

@@ -80,10 +80,10 @@ def restore(original: Callable[..., Any], settings: Settings, library: str = "",
     name = getattr(original, "__name__", "a function")
     if library and library != identity():
         warn(f"the twin of {name} comes from a process with another C library (or another variant of it, "
-             f"for another processor): elementary functions may have other last digits here", RuntimeWarning)
+             f"for another processor): elementary functions may differ in the last digits here", RuntimeWarning)
     if content and content != content_hash(original):
-        warn(f"the twin of {name} comes from a process where {name}, or what it reads, is another one than in "
-             f"{original.__module__} here: this process computes with its own", RuntimeWarning)
+        warn(f"the twin of {name} comes from a process where {name}, or something it reads, differs from the one in "
+             f"{original.__module__} here: this process uses its own", RuntimeWarning)
     return cached(original, settings, check=False)
 
 

@@ -82,7 +82,7 @@ class Options:
     enable_device_only  arrays that are not virtual may keep only the rows that are still needed (numba)
     memory      `{"t": "stored"}`: how to keep an array made by a kernel, by its name in `explain()`: "virtual",
                 "buffer" (of rows) or "stored"; if that is impossible, the kernel is refused
-    whitelist   functions whose calls are kept as they are, by name or as `pyflat.backend.Call`: see `pyflat.backend`
+    whitelist   functions that are called instead of inlined, by name or as `pyflat.backend.Call`: see `pyflat.backend`
     results     how to return results other than numbers: "labels": strings as an array of `<U`, other objects as an
                 object array; "string": strings as an array of StringDType; "codes": (codes, categories), with -1 for
                 None; "ints": as "labels", and a power of ints is an int: a negative exponent raises LaneError
@@ -161,7 +161,7 @@ class Options:
         return F4 if self.dtype == "float32" else F8
 
     def settled(self, floats: FloatFormat) -> Options:
-        """The options of a call in which float lanes have this format."""
+        """The options of a call whose float arguments have this format."""
         return self if self.dtype != "input" else _settled(self, floats)
 
 

@@ -39,8 +39,8 @@ def checked(value: object) -> str:
     known = {name for operand in found.inputs for name in operand}
     for name in found.dimensions:
         if name not in known and not name.isdigit():
-            raise ValueError(f"signature={value!r}: no input has the dimension {name!r} of an output, so that nothing "
-                             f"says how long it is")
+            raise ValueError(f"signature={value!r}: no input has the dimension {name!r} of an output, so its length "
+                             f"is unknown")
     return text
 
 

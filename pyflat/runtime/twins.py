@@ -160,10 +160,10 @@ class Twin(Generic[P, R_co]):
 
     @OwnFrames()
     def faults(self, /, *args: Any, **kwargs: Any) -> Faults:
-        """Return the elements for which the original raises, without the values: `twin.faults(xs)[417].exception()`, or
+        """Return the elements where the original raises, without the values: `twin.faults(xs)[417].exception()`, or
         `raise twin.faults(xs).group()` for all of them at once. See `pyflat.Faults`."""
         self._check_receiver(args)
-        self._require_lanes("faults", "call the twin: it raises what the original raises", args, kwargs)
+        self._require_lanes("faults", "call the twin: it raises the original's exception", args, kwargs)
         _, found = self._caller(args, kwargs, dataclasses.replace(self.options, errors="mask"))
         return cast("Faults", found)
 

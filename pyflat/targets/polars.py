@@ -92,7 +92,7 @@ def expression(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | 
 def expressions(fn: Callable[..., Any], /, *, faults: str = "null", kinds: str | None = None, **columns: Any
                 ) -> dict[str, pl.Expr]:
     """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
-    more, "suspect", which is true in rows in which Python raises."""
+    more, "suspect", which is true in rows where Python raises."""
     require("polars", "pyflat.targets.polars.expressions")
     import polars as pl
 

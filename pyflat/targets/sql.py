@@ -211,7 +211,7 @@ def expression(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults
 def expressions(fn: Callable[..., Any], /, *, dialect: Dialect = "duckdb", faults: str = "null",
                 kinds: str | None = None, **columns: Any) -> dict[str, str]:
     """As `expression`, one for each result: by its path in the record, "" for a single number. With faults="mask" one
-    more, "suspect", which is true in rows in which Python raises."""
+    more, "suspect", which is true in rows where Python raises."""
     names, results, params = _results(fn, dialect, faults, kinds, columns)
     texts = [*(param.value for param in params), *(param.absent for param in params)]
     printer = Printer(ENGINES[dialect], [*texts, *_tests(texts, params, dialect)])
@@ -351,7 +351,7 @@ def _reference(column: Column, function: str, dialect: str) -> str:
     if column.path and dialect == "sqlite":
         raise refuse("flatten/argument-kind",
                      f"SQLite has no records: {function} reads {column.argument}.{column.path}",
-                     help=f"say which column each number is: {column.argument}={{{column.path!r}: 'column', ...}}")
+                     help=f"name the column of each number: {column.argument}={{{column.path!r}: 'column', ...}}")
     return ".".join(map(_quoted, [*_parts(given), *filter(None, column.path.split("."))]))
 
 

@@ -165,13 +165,13 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target: its name, what it supports, and the functions that compile and show (docs/how-to/backend.md).
+    """A target: its name, its features, and the functions that compile and show (docs/how-to/backend.md).
 
     compile     from a `Request` to an `Engine`, or "module:function"; None: it only shows
     show        from a `Request` to a text, or "module:function"; None: see `python`
     spelled     "module:name" of the operations that it has: others become those before it is asked
                 (`pyflat.passes.rules.expansions`); None: the target does that itself
-    restore     "module:function" from what an engine's `to_keep()` gave in another process, and a
+    restore     "module:function" from the result of an engine's `to_keep()` in another process, and a
                 `pyflat.targets.kept.Shelf`, to the engine; None: engines are not kept on disk
     python      `show` is the twin in Python, as `pyflat.targets.text` spells it for this name
     structured  takes structured IR, with every loop over a range still a loop
@@ -180,14 +180,14 @@ class Target:
     kept_calls  calls in `whitelist=`: "refused"; "on arrays": made if an entry has `arrays=`; "any": the target makes
                 them itself
     float32     takes dtype="float32" and "input"
-    faults      marks the elements for which Python raises; False: it needs errors="unchecked"
+    faults      marks the elements where Python raises; False: it needs errors="unchecked"
     max_trips   takes the option max_trips; the result leaf before the last marks the lanes that exceeded it
     parallel    the engine is a `pyflat.targets.threads.Splittable`, and may run on several threads
     ufuncs      `twin.ufunc` runs on it
     machine_code  the engine has `inspect_llvm()` and `inspect_asm()`
     converts    the engine takes arrays of all numeric dtypes, byte orders and strides, and a `Spread`
                 (`pyflat.targets.operands`)
-    plans       the dtypes for which repeated calls take the fast path (`pyflat.runtime.plans`), through the engine's
+    plans       the dtypes whose repeated calls take the fast path (`pyflat.runtime.plans`), through the engine's
                 `entry_point`, as in NumPy and numba
     shading     the module of a shading language, with `function` and `fragment`, for `pyflat.graphics`
     verified    `pyflat verify` and `pyflat.testing.verify_flattened` compare it by default

@@ -1,4 +1,4 @@
-"""Verifying a twin against its original: what users call, what the pytest plugin calls, and pyflat's own tests.
+"""Verifying a twin against its original: the functions for users, for the pytest plugin and for pyflat's tests.
 
     from pyflat.testing import verify
 

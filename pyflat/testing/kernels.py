@@ -62,7 +62,7 @@ def verify_unsaid(fn: Callable[..., Any], twins: Sequence[Twin[..., Any]], kinds
         except (FlattenError, NotVerifiableError) as reason:
             reasons.append(str(reason).partition("\n")[0])
             tried.append(",".join(found.values()))
-    raise NotVerifiableError(f"{reasons[0]}; kinds=\"{tried[0]}\" says what its parameters are")
+    raise NotVerifiableError(f"{reasons[0]}; pass the kinds of its parameters, as kinds=\"{tried[0]}\"")
 
 
 def call(used: Callable[..., Any], fn: Callable[..., Any], given: Mapping[str, Any]) -> Any:

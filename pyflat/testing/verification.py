@@ -246,7 +246,7 @@ def verify(
     subnormals, infinities, nan, the limits of the integers. If the original raises, the twin must raise the same
     exception with the same message. A failing case is shrunk; the DifferenceError, an AssertionError, shows the
     element, its inputs, both results, the first line that differs and the pass that introduced the difference. Values
-    for which the original runs more than 20,000 lines, as in a loop that infinity never ends, are skipped; the result's
+    that make the original run more than 20,000 lines, as in a loop that infinity never ends, are skipped; the result's
     attribute `left_out` counts them. Raises ValueError if all values are skipped, or the original of a kernel raises
     for all arrays tried, FlattenError (before the original runs) if `fn` cannot be flattened, ImportError without
     hypothesis, which kernels do not need.
@@ -280,7 +280,7 @@ def verify(
             _sweep(check, fn, chosen)
             if not sum(compared):
                 raise ValueError(f"verify: {fn.__name__} runs more than {MOST_LINES:,} lines for all values that were "
-                                 "tried: pyflat.twin(f).verify(*arrays) compares it on values of yours")
+                                 "tried: pyflat.twin(f).verify(*arrays) compares it on your values")
             _search(check, _batches(fn, chosen), examples)
         except DifferenceError as difference:
             if not isinstance(twin, Twin):

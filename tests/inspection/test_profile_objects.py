@@ -184,6 +184,6 @@ def test_strings_with_a_twin_for_each_are_named():
 
     twin = pyflat.twin(spelled)
     assert twin(UNITS, np.zeros(4)).tolist() == [1.0, 1.0, 1.0, 7.0]
-    with pytest.raises(TypeError, match="argument 'unit' of spelled.* there is a twin for each: pass one"):
+    with pytest.raises(TypeError, match="argument 'unit' of spelled.* each has its own twin: pass one"):
         twin.profile(UNITS, np.zeros(4))
     assert twin.profile("K", np.zeros(4)).lanes == 4

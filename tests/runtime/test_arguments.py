@@ -184,7 +184,7 @@ def test_named_arguments_are_lanes():
     (np.zeros(1, [("a", float)]), "each field"),
     (decimal.Decimal(1), r"float\(x\)"),
     (memoryview(b"12345678"), r"np.asarray\(x\)"),
-    ({1: np.ones(2)}, "arguments of their own"),
+    ({1: np.ones(2)}, "separate arguments"),
 ])
 def test_what_is_no_lane_is_a_type_error_with_the_rewrite(value, message):
     with pytest.raises(TypeError, match=f"argument 'x' is .*{message}"):

@@ -214,7 +214,7 @@ def test_the_original_may_have_changed():
     limit[0] = 2.0
     error = faults[0].exception()
     assert isinstance(error, pyflat.LaneError)
-    assert str(error).startswith("lane 0 raised ValueError: too large, and returns when it is run again")
+    assert str(error).startswith("lane 0 raised ValueError: too large, but returned when run again")
 
 
 def test_replay_runs_in_increasing_lane_order_and_once():

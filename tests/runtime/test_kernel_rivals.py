@@ -178,7 +178,7 @@ def test_warnings_that_nobody_is_shown(clock, monkeypatch, target):
     twin, _ = timed(quotients, clock, monkeypatch, target)
     found = calls(twin, lambda: np.arange(9.0), 5)
     assert len(found) == 1
-    assert f"NumPy may warn in line {quotients.__code__.co_firstlineno + 3}; with np.errstate" in found[0]
+    assert f"NumPy may warn in line {quotients.__code__.co_firstlineno + 3}; np.errstate" in found[0]
     with np.errstate(all="ignore"):
         before = twin.stats.replayed
         calls(twin, lambda: np.arange(9.0), 2)

@@ -196,7 +196,7 @@ def test_compiled_ahead_a_call_compiles_nothing(target, monkeypatch):
 
 
 def test_compile_needs_the_number_of_axes():
-    with pytest.raises(ValueError, match=r"'a' is an array: say how many axes it has, as 'f4\[:\]'"):
+    with pytest.raises(ValueError, match=r"'a' is an array: state its number of axes, as 'f4\[:\]'"):
         total.flat.compile(np.float32)
     with pytest.raises(pyflat.FlattenError, match=r"errors='mask' does not go with total, a kernel"):
         total.flat.with_options(errors="mask").compile("f8[:]")
@@ -351,7 +351,7 @@ def test_explain_says_how_each_loop_runs():
 def test_explain_of_the_last_call_and_without_one():
     twin = pyflat.twin(types.FunctionType(nested.__code__, globals(), "nested"), target="numba")
     for look in (twin.explain, twin.show):
-        with pytest.raises(ValueError, match="call it once, or say what its parameters are"):
+        with pytest.raises(ValueError, match="call it once, or pass the kinds of its parameters"):
             look()
     twin(np.zeros((4, 3)).T, np.zeros(3), 1.0)
     assert twin.explain().arrays[0].layout == "strided"

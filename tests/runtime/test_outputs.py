@@ -334,7 +334,7 @@ def test_structures(target):
     assert type(box) is Box and box.size is low and box.full.tolist() == (XS > 2.0).tolist()
     number, flags = pyflat.twin(fixed, target=target)(XS, YS, out=(low, np.zeros(6, bool)))
     assert number is low and (low == 2.5).all() and flags.tolist() == (XS > YS).tolist()
-    with pytest.raises(TypeError, match=r"'out\[1\]': texts_flat returns no number there"):
+    with pytest.raises(TypeError, match=r"'out\[1\]': texts_flat does not return a number there"):
         pyflat.twin(texts, target=target)(XS, YS, out=(low, np.zeros(6)))
     assert pyflat.twin(texts, target=target)(XS, YS, out=(low, None))[1] is None
 

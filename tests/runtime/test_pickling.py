@@ -137,7 +137,7 @@ def test_another_function_there_is_told(monkeypatch):
     assert pickle.loads(data) is f.shade.flat
     data = pickle.dumps(pyflat.twin(helper))
     monkeypatch.setattr(sys.modules[__name__], "RATE", 0.5)
-    with pytest.warns(RuntimeWarning, match="comes from a process where helper, or what it reads, is another one"):
+    with pytest.warns(RuntimeWarning, match="comes from a process where helper, or something it reads, differs"):
         pickle.loads(data)
 
 

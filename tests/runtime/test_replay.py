@@ -117,7 +117,7 @@ def test_texts_that_are_put_together_lane_by_lane_warn_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         twin(np.ones(9_999))
-    with pytest.warns(pyflat.PerformanceWarning, match="written_flat: strings or lists are put together one lane at a time"):
+    with pytest.warns(pyflat.PerformanceWarning, match="written_flat: strings or lists are built one element at a time"):
         assert twin(np.ones(10_000))[-1] == "1.00 m"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -327,7 +327,7 @@ def test_a_recursion_over_a_stack_warns_in_large_calls(origin):
     with own_cache(), ways.forced(origin=origin):
         twin = pyflat.twin(fibonacci, target="numba")
         assert twin(np.arange(5)).tolist() == [0, 1, 1, 2, 3]
-        with pytest.warns(pyflat.PerformanceWarning, match="a recursion with several calls runs as a loop over a stack"):
+        with pytest.warns(pyflat.PerformanceWarning, match="a recursion with several calls runs as a loop, with a stack"):
             twin(np.arange(20_000) % 3)
         twin(np.arange(20_000) % 3)  # once
         assert twin.stats.ways["origin"] == (origin,)

@@ -218,9 +218,9 @@ def call(
         other = next(path for path, library in found.items() if library.module == mixed[0])
         one, two = type(made.at(places[0])), type(made.at(other))
         raise TypeError(f"arguments {made.name(places[0])!r} and {made.name(other)!r} are a {_shown(one)} and a "
-                        f"{_shown(two)}: make one of them what the other is, or a NumPy array")
+                        f"{_shown(two)}: convert one to the type of the other, or to a NumPy array")
     if out is not None and outermost in _APART:
-        raise TypeError(f"argument 'out' goes with NumPy's arrays: the result is a {_shown(type(made.at(places[0])))}")
+        raise TypeError(f"argument 'out' needs NumPy arrays: the result is a {_shown(type(made.at(places[0])))}")
     if outermost == NAMESPACES.module:
         _require_lanes(made)
     return _module(outermost).call(made)
@@ -231,8 +231,8 @@ def _require_lanes(call: LibraryCall) -> None:
     arrays = call.caller.kernels.roles(call.options)
     for path, value in call.arguments().items():
         if (name := call.name(path)) in arrays:
-            raise TypeError(f"argument {name!r} is a {_shown(type(value))}: a kernel over arrays reads and writes "
-                            f"NumPy's, pass np.array({name}) and make the library's own of what it has written")
+            raise TypeError(f"argument {name!r} is a {_shown(type(value))}: a kernel reads and writes NumPy arrays; "
+                            f"pass np.array({name}), and convert the array back if the kernel writes to it")
 
 
 def plain(parameters: Parameters, args: Sequence[Any], kwargs: Mapping[str, Any], static: Sequence[str]

@@ -108,11 +108,11 @@ def call(call: LibraryCall) -> Any:
     """The arrays or series of a call, lazily. TypeError and ValueError for what cannot be put off."""
     name = call.caller.parameters.name
     if call.out is not None:
-        raise TypeError(f"{name}: out= is for arrays that are there, and a dask array is computed later; write the "
-                        f"result with dask.array.store")
+        raise TypeError(f"{name}: out= needs an existing array, but a dask array is computed later; write "
+                        f"the result with dask.array.store")
     if call.options.errors == "mask":
-        raise ValueError(f'{name}: errors="mask" gives the faults of a call that has run, and one of dask has not: '
-                         f'choose "nan", or call the twin in map_blocks')
+        raise ValueError(f'{name}: errors="mask" returns the faults of a finished call, but dask runs it later: '
+                         f'use errors="nan", or call the twin in map_blocks')
     given = call.arguments()
     if any(hasattr(value, "npartitions") and hasattr(value, "divisions") for value in given.values()):
         return _series(call, given)
@@ -195,8 +195,8 @@ def _series(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
     counts = {call.name(path): getattr(value, "npartitions", None) for path, value in given.items()}
     if len(set(counts.values())) > 1 or None in counts.values():
         shown = ", ".join(f"{name} has {'none' if count is None else count}" for name, count in counts.items())
-        raise ValueError(f"{call.caller.parameters.name}: the arguments have other partitions: {shown}; give them the "
-                         f"same ones with .repartition, or take columns of one frame")
+        raise ValueError(f"{call.caller.parameters.name}: the arguments have different partitions: {shown}; "
+                         f"use .repartition, or columns of one frame")
     if arrays := call.arrays():
         raise TypeError(f"argument {call.name(next(iter(arrays)))!r} is an array among dask series: make it a "
                         f"column of the frame, or pass dask.dataframe.from_array(x)")

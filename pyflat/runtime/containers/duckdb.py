@@ -46,8 +46,8 @@ def by_name(call: LibraryCall, table: Any) -> Any:
 def _expressions(call: LibraryCall, columns: Mapping[str, Any], constants: Mapping[str, Any]) -> dict[str, str]:
     errors = call.options.errors
     if errors == "mask":
-        raise TypeError('errors="mask": a query has no Faults; pyflat.targets.sql.expressions(f, faults="mask") gives '
-                        'a column beside the results that says which rows fail')
+        raise TypeError('errors="mask": a query has no Faults; pyflat.targets.sql.expressions(f, faults="mask") adds '
+                        'a column that marks the rows that raise')
     original = getattr(call.twin, "original", call.caller.callee.function)
     return sql.expressions(functools.partial(original, **constants) if constants else original,
                            faults=_FAULTS[errors], **columns)

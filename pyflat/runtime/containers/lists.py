@@ -67,5 +67,5 @@ def _is_for_sequences(note: str) -> bool:
 
 def _refused(call: LibraryCall, path: Path, why: str) -> TypeError:
     name = call.name(path)
-    return TypeError(f"argument {name!r} is a list of numbers, {why}: pass np.asarray(x) for one lane per item, a "
-                     f"tuple for one value per lane, or static={name!r} for a constant list")
+    return TypeError(f"argument {name!r} is a list of numbers, {why}: pass np.asarray(x) for one element per item, a "
+                     f"tuple for one value shared by all elements, or static={name!r} for a constant list")

@@ -85,8 +85,8 @@ def _within_a_trace(call: LibraryCall, classified: ClassifiedCall, xp: Any, dtyp
         if error.code != "flatten/result-kind":
             raise
         raise refuse("flatten/result-kind", f"{call.caller.parameters.name} can fail, and a result is int or bool: "
-                     f"under {xp.__name__}'s transformations no lane raises, and nan does not stand for one that fails",
-                     help='errors="mask" gives (values, mask), errors="unchecked" any value') from None
+                     f"under {xp.__name__}'s transformations, failing elements become nan, which only floats can hold",
+                     help='errors="mask" returns (values, mask), errors="unchecked" any value there') from None
     return rebuild(code.result, iter(_run(code, xp, lanes)))
 
 
@@ -110,7 +110,7 @@ def _namespace(call: LibraryCall, given: Mapping[Path, Any]) -> Any:
     for path, other in rest:
         if other is not xp:
             raise TypeError(f"arguments {call.name(first)!r} and {call.name(path)!r} are arrays of {xp.__name__} and "
-                            f"{other.__name__}: make one of them what the other is")
+                            f"{other.__name__}: convert one to the type of the other")
     return xp
 
 
@@ -140,7 +140,7 @@ def _stand_in(call: LibraryCall, path: Path, value: Any) -> Array:
     for start, kind in (("float", "f8"), ("bfloat", "f8"), ("int", "i8"), ("uint", "i8"), ("bool", "?")):
         if name.startswith(start):
             return np.ones(1, kind)
-    raise TypeError(f"argument {call.name(path)!r} is an array of {name}: over other arrays than NumPy's lanes hold "
+    raise TypeError(f"argument {call.name(path)!r} is an array of {name}: arrays other than NumPy's can only have "
                     f"bool, int and float")
 
 
@@ -197,11 +197,11 @@ def _with_loops(call: LibraryCall, shapes: Mapping[str, Shape], built: Built, xp
 
 def _require_numbers(name: str, result: Shape) -> None:
     if any(isinstance(leaf, Labels | Texts | Ragged | Maybe) for leaf in _leaves(result)):
-        raise refuse("flatten/result-kind", f"{name} gives strings, None or other objects, and other arrays than "
-                     f"NumPy's hold numbers", help="return a number for each of them, or pass NumPy's arrays")
+        raise refuse("flatten/result-kind", f"{name} returns strings, None or other objects, but only NumPy "
+                     f"arrays can hold them", help="return a number for each of them, or pass NumPy arrays")
     if not all(map(_is_number, _leaves(result))):
-        raise refuse("flatten/result-kind", f"{name} gives complex numbers, dates or objects, and other arrays "
-                     f"than NumPy's hold numbers", help="return their parts")
+        raise refuse("flatten/result-kind", f"{name} returns complex numbers, dates or objects, but only NumPy "
+                     f"arrays can hold them", help="return their parts")
 
 
 def _flat(call: LibraryCall, shapes: Mapping[str, Shape], faults: str) -> FlatFunction:

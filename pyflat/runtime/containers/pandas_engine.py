@@ -62,8 +62,8 @@ def map(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
 def apply(data: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], decorator: Any, axis: Any) -> Any:
     """`frame.apply(func, axis=1, engine=...)`; with raw=True `data` is an array."""
     if axis not in (1, "columns"):
-        raise TypeError("engine=pyflat.flatten runs functions of rows, axis=1: a function of a whole column is no "
-                        "function of numbers; for each number write frame[name].map(f, engine=pyflat.flatten)")
+        raise TypeError("engine=pyflat.flatten needs axis=1: it runs functions of a row, not of a whole column; for a "
+                        "function of one number, write frame[name].map(f, engine=pyflat.flatten)")
     frame = pd.DataFrame(data) if isinstance(data, np.ndarray) else data
     if frame.empty:  # pandas calls no function, or with an empty row
         return pd.DataFrame(data).apply(func, axis=1, raw=isinstance(data, np.ndarray), args=args, **kwargs)
@@ -112,11 +112,11 @@ def _of_rows(frame: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
             raise AttributeError(f"'Series' object has no attribute {missing[1]!r}") from refusal
         several = next((label for label in said if label in others and frame.columns.tolist().count(label) > 1), None)
         if left_out and several is not None:
-            raise TypeError(f"engine=pyflat.flatten: {several!r} is the name of several columns, of which a row gives "
-                            f"a Series: give each a name of its own") from refusal
+            raise TypeError(f"engine=pyflat.flatten: several columns are named {several!r}, so that a row returns a "
+                            f"Series for them: rename them") from refusal
         if left_out or "'Row' object" in refusal.diagnostic.message:
-            refusal.add_note("rows are read by the names of their columns, row['name'] or row.name, which have "
-                             "numbers, strings, dates and spans")
+            refusal.add_note("rows are read by the names of their columns, row['name'] or row.name; columns may "
+                             "have numbers, strings, dates and timedeltas")
         raise
 
 
@@ -208,7 +208,7 @@ def numpy_of(value: Any) -> Any:
 def not_an_array(value: Any) -> Any:
     """The result of a row. TypeError for an array, also for one without axes, which pandas keeps as an object."""
     if isinstance(value, np.ndarray):
-        raise TypeError("engine=pyflat.flatten: the function of a row returns an array of NumPy's: return a number, a "
+        raise TypeError("engine=pyflat.flatten: the function of a row returns a NumPy array: return a number, a "
                         "string or a tuple")
     return value
 
@@ -232,7 +232,7 @@ def _kept_twin(func: Any, options: tuple[tuple[str, Any], ...]) -> Any:
 def _filled(found: Any, index: Any, name: Hashable) -> Any:
     """What the rows give as one Series: of records where there are several results, as pandas makes it."""
     if isinstance(found, tuple) and len(found) == 2 and type(found[1]).__name__ == "Faults":
-        raise TypeError('errors="mask" gives two results, and engine= has one: choose "nan", or call twin.faults')
+        raise TypeError('errors="mask" returns two results, but engine= takes one: use "nan", or call twin.faults')
     if isinstance(found, pd.Series):
         strings = isinstance(found.dtype, pd.CategoricalDtype)  # pandas itself makes no categories of them
         return (found.astype(found.cat.categories.dtype) if strings else found).rename(name)
@@ -353,7 +353,7 @@ def _scalar(frame: Any) -> str:
     if name not in _SCALARS:
         shown = ", ".join([repr(label) for label in frame.columns[:9]])
         raise TypeError(f"engine=pyflat.flatten: the rows hold NumPy's {name} numbers ({shown}), which compute in "
-                        f"their own way: make them others, as by frame.astype(float), or call twin.by_name(frame)")
+                        f"their own way: convert them, as with frame.astype(float), or call twin.by_name(frame)")
     return _SCALARS[name]
 
 

@@ -35,7 +35,7 @@ def chosen(call: LibraryCall, known: Sequence[Hashable]) -> dict[str, Any]:
         elif parameter in known:
             found[parameter] = parameter
         elif parameters.signature.parameters[parameter].default is parameters.signature.empty:
-            raise TypeError(f"{name}: there is no column {parameter!r}; say which one it is, by_name(table, "
+            raise TypeError(f"{name}: there is no column {parameter!r}; name the column to use: by_name(table, "
                             f"{parameter}='...'); {_columns(known)}")
     return found
 

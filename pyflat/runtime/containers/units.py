@@ -18,7 +18,7 @@ def call(call: LibraryCall) -> Any:
         return call.run({path: _numbers(value) for path, value in given.items()})
     path, value = next((path, value) for path, value in given.items() if not _is_dimensionless(value))
     raise TypeError(f"argument {call.name(path)!r} is a quantity of {_library(value)} in {_unit(value)}, and a twin "
-                    f"computes with numbers: say in which units it takes them and what its result is in, and pass that,"
+                    f"computes with numbers: write a function that states the units of arguments and result:"
                     f"\n\n{_wrapper(call)}")
 
 

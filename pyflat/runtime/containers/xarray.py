@@ -58,8 +58,8 @@ def over_dimensions(
     for (name, value), core in zip(given.items(), cores, strict=True):
         missing = [dim for dim in core if dim not in getattr(value, "dims", core)]
         if missing:
-            raise ValueError(f"argument {name!r} has the dimensions {tuple(value.dims)}, and no {missing[0]!r}: "
-                             f"core_dims={{{name!r}: (...)}} says which ones the signature means")
+            raise ValueError(f"argument {name!r} has the dimensions {tuple(value.dims)}, but not {missing[0]!r}: "
+                             f"name the core dimensions of the signature, core_dims={{{name!r}: (...)}}")
         blocks = getattr(value, "chunksizes", {})
         if split := [dim for dim in core if len(blocks.get(dim, ())) > 1]:
             raise ValueError(f"argument {name!r} has several blocks along {split[0]!r}, which the kernel takes as a "
@@ -79,7 +79,7 @@ def _check(call: LibraryCall, data: dict[Path, Any]) -> None:
     for path, value in call.arrays().items():
         if value.shape != shape:
             raise ValueError(f"argument {call.name(path)!r} has shape {value.shape}, but the DataArrays have "
-                             f"{shape}: say which dimensions it has, xr.DataArray(x, dims=...)")
+                             f"{shape}: name its dimensions, xr.DataArray(x, dims=...)")
 
 
 def _arrays(value: Any) -> Any:

@@ -200,6 +200,6 @@ def _column(attrs: Mapping[str, Any], kind: str, columns: Mapping[str, Any], fla
     given = columns.get(argument)
     if path and isinstance(given, Mapping):
         if path not in given:
-            raise ValueError(f"{flat.name}: the columns of {argument} do not say which one is {path}")
+            raise ValueError(f"{flat.name}: no column is given for {path} of {argument}")
         return Column(argument, "", kind, given[path])
     return Column(argument, path, kind, given, _words(flat, argument))

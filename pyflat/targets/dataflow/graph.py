@@ -99,7 +99,7 @@ class LoopPorts:
 
 @dataclass(slots=True)
 class Graph:
-    """Nodes in the order in which they were built. `results` and `done` are sinks, `memories` initial contents."""
+    """Nodes in the order of their construction. `results` and `done` are sinks, `memories` initial contents."""
 
     name: str
     nodes: list[Node] = field(default_factory=list)

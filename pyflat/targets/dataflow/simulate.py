@@ -23,7 +23,7 @@ from pyflat.targets.dataflow.machines import REST, Cell, NodeFault, Step, machin
 
 @dataclass(slots=True)
 class Report:
-    """What a run gave: results, done tokens, what is left, what stands still, and counts of tokens.
+    """The outcome of a run: results, done tokens, leftover tokens, stalled nodes, and counts of tokens.
 
     results      the result leaves; None where a result did not come
     done         number of done tokens
@@ -63,7 +63,7 @@ class Report:
         return not self.problems()
 
     def problems(self) -> list[str]:
-        """What is wrong with the run, one sentence for each thing; empty when nothing is."""
+        """The problems of the run, one sentence each; empty if there are none."""
         found = [f"the program raises {self.fault} in {self.fault.node.name}"] if self.fault else []
         if self.deadlock is not None:
             found.append(f"deadlock: {self.deadlock}")
@@ -184,7 +184,7 @@ class Simulation:
         return self.report()
 
     def plan(self, number: int) -> Step | None:
-        """What the node can do now; nothing after a fault."""
+        """The step that the node can take now; None if there is none, or after a fault."""
         if self.fault is not None:
             return None
         cell = self.cells[number]
@@ -200,7 +200,7 @@ class Simulation:
                 yield reader
 
     def full_reader(self, number: int, step: Step) -> int | None:
-        """A node whose queue is full, so that the step cannot send; what the node itself takes makes room first."""
+        """A node whose queue is full, so that the step cannot send; the node's own reads make room first."""
         if self.capacity is None:
             return None
         for output, _ in step.sends:

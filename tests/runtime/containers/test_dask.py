@@ -125,9 +125,9 @@ def test_options():
     with pyflat.options(errors="nan", target="numba"):
         lazy = pyflat.twin(f.inverse)(given - given)
     assert np.isnan(lazy.compute(scheduler="sync")).all()
-    with pytest.raises(ValueError, match='errors="mask" gives the faults of a call that has run'):
+    with pytest.raises(ValueError, match='errors="mask" returns the faults of a finished call'):
         pyflat.twin(f.inverse, errors="mask")(given)
-    with pytest.raises(TypeError, match="out= is for arrays that are there"):
+    with pytest.raises(TypeError, match="out= needs an existing array"):
         pyflat.twin(f.inverse)(given, out=XS.copy())
     with pytest.raises(ValueError, match="broadcast|Chunks"):
         pyflat.twin(root)(given, np.zeros(7))
@@ -155,7 +155,7 @@ def test_series():
 def test_series_that_do_not_fit():
     _, frame, lazy = frames()
     ratio = pyflat.twin(lambda x, y=2.0: x / y)
-    with pytest.raises(ValueError, match=r"x has 3, y has 2; give them the same ones with \.repartition"):
+    with pytest.raises(ValueError, match=r"x has 3, y has 2; use \.repartition"):
         ratio(lazy.x, lazy.repartition(npartitions=2).y)
     with pytest.raises(TypeError, match="'y' is an array among dask series"):
         ratio(lazy.x, np.ones(60))

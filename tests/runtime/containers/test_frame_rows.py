@@ -195,7 +195,7 @@ BAD = {
     "sparse": (lambda: pd.DataFrame({"w": pd.arrays.SparseArray([0, 1]), "k": 1}), read, TypeError, "'w'.*Sparse"),
     "complex": (lambda: pd.DataFrame({"w": [1j]}), read, TypeError, "'w'.*complex"),
     "lists": (lambda: pd.DataFrame({"w": [[1], [2]], "k": 1}), read, TypeError, "'w' is an array of object"),
-    "two columns of a name": (lambda: pd.DataFrame([[1, 2]], columns=["w", "w"]), read, TypeError, "'w' is the name of several"),
+    "two columns of a name": (lambda: pd.DataFrame([[1, 2]], columns=["w", "w"]), read, TypeError, "named 'w'"),
     "no such attribute": (lambda: pd.DataFrame({"k": [1]}), read, AttributeError, "no attribute 'w'"),
     "no such label": (lambda: pd.DataFrame({"k": [1]}), lambda row: row["w"], KeyError, "w"),
     "float32": (lambda: pd.DataFrame({"w": [1.0]}, dtype="float32"), read, TypeError, r"float32 numbers \('w'\)"),

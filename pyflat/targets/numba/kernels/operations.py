@@ -148,7 +148,7 @@ class KernelOperations:
             return self.e.const(value.kind, value.value)
         found = self.values[value]
         if found is None:
-            raise InternalError("a memory is no number")
+            raise InternalError("a memory is not a number")
         return found
 
     def opaque(self, value: Value, lane: Lane, *, ints: bool = False) -> Lane:
