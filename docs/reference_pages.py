@@ -83,7 +83,7 @@ def _forms() -> list[str]:
     """The table of options and forms of twins, which a test makes by trying."""
     rows = [(f"[`{f.name}`](#{f.name})", *("; ".join(map(_shown, _effects(f.name, cell))) for cell in _CELLS.values()))
             for f in fields(settings.Options) if f.name != "fast_math"]
-    return ["## What each option does where", "",
+    return ["## Where each option applies", "",
             "A twin works element by element (*lanes*), is a [kernel](../how-to/kernels.md) over arrays or, with",
             "`signature=`, is a gufunc of a kernel. Kernels and gufuncs behave alike on numpy and numba; other targets",
             "refuse them. An option that does not apply is handled in one of these ways:", "",

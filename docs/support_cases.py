@@ -502,7 +502,7 @@ def checked(x):
     return x
 
 
-@case(SECTION, "catching what a helper raises", FINITE)
+@case(SECTION, "catching an exception of a helper", FINITE)
 def caught_call(x):
     try:
         return checked(x)
@@ -574,7 +574,7 @@ def nonlocal_total(x):
     return total
 
 
-@case(SECTION, "reading what an earlier call wrote", FLOATS, code="flatten/effect")
+@case(SECTION, "reading a value that an earlier call wrote", FLOATS, code="flatten/effect")
 def smoothed(x):
     before = BUFFER[0]
     BUFFER[0] = x
@@ -880,7 +880,7 @@ def growing_by_lanes(n):
     return sum(digits) + len(digits)
 
 
-@case(SECTION, "a stack: `append`, `pop`, `xs[-1]` in such a loop", INTS)
+@case(SECTION, "a stack in this kind of loop: `append`, `pop`, `xs[-1]`", INTS)
 def stacked(n):
     stack = [n % 50]
     visited = 0
@@ -900,7 +900,7 @@ def made_by_lanes(n):
     return sum(sorted(divisors)[-2:]), len(flags) == len(list(range(n % 20)))
 
 
-@case(SECTION, "a list of lists that grows in such a loop", INTS, code="flatten/list-mutation")
+@case(SECTION, "a list of lists that grows in this kind of loop", INTS, code="flatten/list-mutation")
 def rows_by_lanes(n):
     rows = []
     while n > 0:
@@ -1060,7 +1060,7 @@ def polar(x):
     return (x, 2) if x < 1.0 else (0.25, 3)
 
 
-@case(SECTION, "unpacking what a helper returns on different paths", FLOATS)
+@case(SECTION, "unpacking a helper's result that differs by path", FLOATS)
 def unpacking(x):
     radius, sector = polar(x)
     return radius + sector
@@ -1176,12 +1176,12 @@ def weights(n):
     return [1.0, n / 2]
 
 
-@case(SECTION, "reading what a function in `functools.cache` returns", INTS)
+@case(SECTION, "reading the result of a function with `functools.cache`", INTS)
 def cached_list_read(n):
     return sum(weights(n)) + weights(n)[1]
 
 
-@case(SECTION, "changing such a cached object", INTS, code="flatten/effect")
+@case(SECTION, "changing a cached result", INTS, code="flatten/effect")
 def cached_list_changed(n):
     weights(n).append(0.5)
     return len(weights(n))

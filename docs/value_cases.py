@@ -241,7 +241,7 @@ CASES = (
     Case("`**` of ints: an int or a float by the sign of the exponent", power, ((2, 10), (2, -1), (1, -1), (0, 0))),
     Case("`**`: 0**negative, overflow, complex are errors", power,
          ((4.0, 0.5), (0.0, -1.0), (10.0, 400.0), (-8.0, 0.5))),
-    Case("`x ** .5` is no sqrt", root_by_power, ((4.0,), (-0.0,), (-INF,))),
+    Case("`x ** .5` differs from sqrt", root_by_power, ((4.0,), (-0.0,), (-INF,))),
     Case("float overflow is a value", times, ((1e200, 1e200), (INF, 0.0))),
     Case("float overflow is a value", difference, ((INF, INF), (1e308, -1e308))),
     Case("domain and range errors are errors", logarithm, ((2.0,), (0.0,), (-1.0,))),

@@ -85,7 +85,7 @@ _code("flatten/too-large", "the twin would have too many operations",
       "each inlined call and each unrolled iteration adds operations; the notes list the largest loops and helpers",
       "pass loops=\"masked\", shorten the loop, or flatten the inner function on its own")
 _code("flatten/recursion", "the depth of the recursion depends on the data",
-      "calls are inlined, and inlining such a recursion would never end",
+      "calls are inlined, and inlining this recursion would never end",
       "write the recursion as a loop; its iteration count may depend on the data")
 _code("flatten/unknown-call", "this call cannot be inlined",
       "pyflat does not know this function, and cannot read its Python source",
@@ -139,10 +139,10 @@ _code("flatten/target-dtype", "the target does not support dtype=\"float32\"",
       'remove dtype="float32", or run the twin on NumPy or numba')
 _code("flatten/target-unchecked", "the target cannot detect where Python raises",
       "a GPU computes in 32 bits: where Python divides by exactly zero, it may divide by almost zero",
-      "pass errors=\"unchecked\": elements for which the original raises then contain garbage")
-_code("flatten/memory-mode", "an array of the kernel cannot be kept as memory= asks",
+      "pass errors=\"unchecked\": elements where the original raises then contain garbage")
+_code("flatten/memory-mode", "an array of the kernel cannot be stored as memory= asks",
       "an array can be virtual or a buffer of rows only if results, exceptions and warnings stay the same",
-      "remove it from memory=; `explain()` shows how each array is kept, and why")
+      "remove it from memory=; `explain()` shows how each array is stored, and why")
 _code("flatten/option", "the option does not apply to this form of twin or to its target",
       "lanes, kernels and targets support different options, and pyflat does not ignore one silently",
       "remove the option; docs/reference/options.md shows where each option applies")

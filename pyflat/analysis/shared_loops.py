@@ -115,16 +115,16 @@ def _loop(kernel: Kernel) -> Loop | str:
     before = [op for item in body[:body.index(loop)] if isinstance(item, Block) for op in item.ops]
     made = {op.attr("array") for op in before if op.opcode == "alloc" and _fill(op) is not None}
     if any(op.opcode in _EFFECTS and not (op.opcode == "alloc" and op.attr("array") in made) for op in beside):
-        return "it makes, calls or writes something beside its loop"
+        return "it creates, calls or writes something outside its loop"
     if any(made.union(kernel.written).intersection(arrays_read(op)) for op in beside):
-        return "it reads beside its loop what it writes"
+        return "it reads an array outside its loop that it writes"
     counted = recognise_counted(loop)
     if counted is None:
         return f"the loop{line} does not count a range"
     if not is_alone_parallel(loop, counted, kernel.surroundings()):
-        return f"iterations of the loop{line} may depend on each other, or make or call something"
+        return f"iterations of the loop{line} may depend on each other, or create or call something"
     numbers = {value for value in loop.results if value.kind is not MEMORY}
-    return "it uses behind its loop what the last iteration leaves" if numbers & set(uses(others)) else loop
+    return "it uses a value of the last iteration after its loop" if numbers & set(uses(others)) else loop
 
 
 def _fill(made: Op) -> Const | None:

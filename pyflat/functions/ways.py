@@ -49,12 +49,12 @@ class Way:
 
 
 ARMS = Way("arms", "branch|select", "costs",
-           "Skip an expensive branch if no lane of a SIMD group takes it, or always compute it (numba).")
+           "Skip an expensive branch if no element of a SIMD group takes it, or always compute it (numba).")
 REFILL = Way("refill", "plain|refilled|turns", "a clock, in the kernel",
-             "Lanes that finish a loop early wait for their SIMD group, or take the next elements (numba).")
+             "Elements that finish a loop early wait for their SIMD group, or are replaced by the next (numba).")
 REGROUP = Way("regroup", "plain|waiting|turns", "a clock, in the kernel",
-              "Lanes that take an expensive branch run it, or wait until they fill a SIMD group (numba, 512 bits).")
-FEW = Way("few", "few|many", "the number of lanes",
+              "Elements that take an expensive branch run it, or wait until they fill a SIMD group (numba, 512 bits).")
+FEW = Way("few", "few|many", "the number of elements",
           "A short call uses a smaller kernel, with one register and one way (numba).")
 REGISTERS = Way("registers", "one|two|four", "costs", "Number of registers per SIMD group (numba).")
 DOUBTS = Way("doubts", "later|at once", "the processor and the functions",
@@ -69,31 +69,31 @@ PACKED = Way("packed", "packed|operands", "how many there are",
 STORES = Way("stores", "parted|whole", "the addresses of the results",
              "A register that may cross a cache line is stored in parts, or whole (numba).")
 SUSPECTS = Way("suspects", "stored|separate", "the size of the twin",
-               "The lanes that need the original are stored with the values, or found by a separate kernel (numba).")
+               "The elements that need the original are stored with the values, or found by a separate kernel (numba).")
 DENSE = Way("dense", "direct|ufunc", "the number of calls",
             "Machine code handles dense arguments directly, or NumPy's ufunc does (numba).")
 DIGITS = Way("digits", "verified|bounded|called", "the C library that is loaded",
-             "Vector code equal to the library's, vector code that tests its last digit, or calls, depending on "
-             "what is known about the library.")
-SELECTS = Way("selects", "few|bits|compiled", "the number of lanes, and a clock",
+             "Functions run as vector code equal to the library's, as vector code that tests its last digit, or as "
+             "calls of the library.")
+SELECTS = Way("selects", "few|bits|compiled", "the number of elements, and a clock",
               "Selects use np.putmask, bit operations, or compiled code (NumPy).")
-BLOCKS = Way("blocks", "short|long", "the temporaries", "Lanes computed at a time: 16, or many (NumPy).")
-GATHERS = Way("gathers", "gathered|in place", "costs, and how many lanes take a branch",
-              "Lanes of a branch or loop are gathered into shorter arrays, or all lanes run (NumPy).")
-LIBRARY = Way("library", "vector|plain", "the number of lanes so far",
-              "C library functions run as vector code, or one lane at a time (NumPy).")
-THREADS = Way("threads", "one|several", "the time that a lane or a call takes",
-              "Lanes, or iterations of a kernel, are divided among threads.")
-GAPS = Way("gaps", "twin|original", "the number of lanes",
+BLOCKS = Way("blocks", "short|long", "the temporaries", "Elements computed at a time: 16, or many (NumPy).")
+GATHERS = Way("gathers", "gathered|in place", "costs, and how many elements take a branch",
+              "Elements of a branch or loop are gathered into shorter arrays, or all are computed (NumPy).")
+LIBRARY = Way("library", "vector|plain", "the number of elements so far",
+              "C library functions run as vector code, or one element at a time (NumPy).")
+THREADS = Way("threads", "one|several", "the time that an element or a call takes",
+              "Elements, or iterations of a kernel, are divided among threads.")
+GAPS = Way("gaps", "twin|original", "the number of elements",
            "Rows with the same missing values run a twin made for them, or the original (pandas).")
 CALLS = Way("calls", "plan|long", "the number of calls", "A call uses the fast path (its plan), or the slow path.")
-ORIGIN = Way("origin", "flattened|disk", "what is on disk", "A twin is compiled now, or loaded from the disk cache.")
+ORIGIN = Way("origin", "flattened|disk", "the disk cache", "A twin is compiled now, or loaded from the disk cache.")
 KERNEL_BODIES = Way("kernel bodies", "flat|in place", "costs",
-                    "The body of a parallel loop runs as lanes of a flat function, or in place.")
+                    "The body of a parallel loop runs as a flat function over its iterations, or in place.")
 KERNEL_LANES = Way("kernel lanes", "lanes|in order", "analysis of the loops",
-                   "Iterations of a kernel's loop run in the lanes of vector registers (numba).")
+                   "Iterations of a kernel's loop run in vector registers, or in order (numba).")
 KERNEL_SPLITS = Way("kernel splits", "split|whole", "analysis of the loops",
-                    "Part of a sequential loop is computed beforehand, in vector lanes (numba).")
+                    "Part of a sequential loop is computed beforehand, in vector registers (numba).")
 KERNEL_FUSION = Way("kernel fusion", "fused|apart", "analysis of the loops",
                     "Consecutive loops of a kernel run as one (numba).")
 KERNEL_BOUNDS = Way("kernel bounds", "before|each", "analysis of the indices",
