@@ -139,7 +139,7 @@ def render(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) 
 
 
 def paint(fn: Callable[..., Any], width: int, height: int, /, **uniforms: Any) -> npt.NDArray[np.float64]:
-    """The picture of `fn` by the NumPy twin, in 64 bits; pixels for which `fn` raises are nan."""
+    """The image of `fn`, drawn by the NumPy twin in 64 bits; pixels where `fn` raises are nan."""
     given = _Parameters.of(fn, uniforms)
     u, v = np.meshgrid((np.arange(width) + 0.5) / width, 1.0 - (np.arange(height) + 0.5) / height)
     places = iter((u, v))

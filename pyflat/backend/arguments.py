@@ -22,11 +22,11 @@ def argument_shapes(
 ) -> dict[str, Shape]:
     """The shape of every parameter that the caller chooses.
 
-    `static` has constants. `arguments` says what a parameter is: a kind ("f8", "i8", "b" or "float", "int", "bool"),
-    "vec2" to "vec4", a namedtuple or dataclass, a tuple of those, or an example of a value. `kinds` says it for the
-    plain parameters, in order. What is left is read off the annotation, then off the default value, then float.
+    `static` has constants. `arguments` describes parameters: by a kind ("f8", "i8", "b" or "float", "int", "bool"),
+    "vec2" to "vec4", a namedtuple or dataclass, a tuple of those, or an example value. `kinds` does so for the
+    plain parameters, in order. Others follow their annotation, then their default value, and are float without either.
 
-    TypeError or ValueError for what is none of these, FlattenError `flatten/static-name` for an unknown name.
+    TypeError or ValueError for anything else, FlattenError `flatten/static-name` for an unknown name.
     """
     callee = unwrap(fn)
     parameters = inspect.signature(callee.function, follow_wrapped=False).parameters

@@ -121,7 +121,7 @@ class FlatFunction:
 
     @property
     def effects(self) -> tuple[Node, ...]:
-        """Calls with an effect and faults, in order: what happens besides the results."""
+        """Calls with an effect and faults, in order."""
         return tuple(n for n in self.nodes if n.opcode == "fault" or n.opcode == "call" and n.attrs["effect"])
 
     @cached_property

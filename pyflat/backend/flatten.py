@@ -91,7 +91,7 @@ def flatten_function(
     kinds        kinds of the plain parameters: "f8,i8,b"; `arguments` and `static`: see `arguments.argument_shapes`
     raises       False: store an error in `flat.error` and set `flat.ok` to False
     strict_fold  also run `flatten_fold`, and raise `flatten/fold-residual` if it leaves an operation to fold
-    faults       how to treat elements for which Python raises. "drop": not marked, their values are garbage; "mask": a
+    faults       how to treat elements where Python raises. "drop": not marked, their values are garbage; "mask": a
                  further bool result, true for these elements; "keep": `fault` nodes stay, in order
     max_unroll   the most iterations of a loop nest
     none         mark elements that return None where others return numbers in a further bool result (`Maybe` in

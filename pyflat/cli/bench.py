@@ -104,7 +104,7 @@ def _random(twin: Twin[..., Any], lanes: int, limits: tuple[float, float], kinds
     for item in explained.kinds.split(", ") if explained.kinds else ():
         name, _, kind = item.partition(": ")
         if kind not in draw:
-            raise TypeError(f"there are no random lanes for {name}: {kind}; give the arguments as DATA")
+            raise TypeError(f"cannot draw random values for {name}: {kind}; give the arguments as DATA")
         found.append(draw[kind]())
     return tuple(found)
 

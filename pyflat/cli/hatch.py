@@ -34,7 +34,7 @@ class BuildHook(BuildHookInterface):  # type: ignore[misc]
 
         project = project_at(Path(self.root))
         if project.build is None:
-            raise ProjectError('[tool.pyflat] says no file: build = "mylib/_fast"')
+            raise ProjectError('[tool.pyflat] names no file: build = "mylib/_fast"')
         sys.path.insert(0, str(package_root(project.build)))
         path = extension_path(project.build)
         found = [each for one in project.functions for each in functions_of(one)]

@@ -239,7 +239,7 @@ def show(
     the function is not run.
     """
     if diff and stage:
-        raise click.UsageError("--diff compares the original with the twin; leave --stage out")
+        raise click.UsageError("--diff compares the original with the twin; omit --stage")
     fn = find_function(spec)
     given = {name: value for name, value in options.items() if value not in (None, ())}
     try:

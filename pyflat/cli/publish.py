@@ -102,7 +102,7 @@ def _asked(what: str, functions: Sequence[str], output: Path | None, kinds: str,
     if not asked:
         raise BadSpec('name functions, or list them in pyproject.toml: [tool.pyflat] functions = ["module:function"]')
     if output is None and (needs_file or not functions):
-        raise BadSpec(f'say which file: -o FILE, or in pyproject.toml: [tool.pyflat] {what} = "mylib/_flat'
+        raise BadSpec(f'name the output file: -o FILE, or in pyproject.toml: [tool.pyflat] {what} = "mylib/_flat'
                       f'{".py" * (what == "export")}"')
     return project, [each for one in asked for each in functions_of(one)], output
 
@@ -110,7 +110,7 @@ def _asked(what: str, functions: Sequence[str], output: Path | None, kinds: str,
 def _check(found: Sequence[tuple[Shipped, Any]], written: ExportedFile, path: Path | None, *, changed: bool) -> None:
     """Says what is out of date, and ends."""
     stale = [f"{one.function} {why}" for one, _ in found if (why := written.stale(one))]
-    stale += [f"{name} is no longer asked for" for name in sorted(written.made.keys() - {str(one) for one, _ in found})]
+    stale += [f"{name} is no longer requested" for name in sorted(written.made.keys() - {str(one) for one, _ in found})]
     _end(stale + ["it has been changed by hand"] * changed, f"{path} is out of date: ")
 
 
@@ -144,7 +144,7 @@ def _write(found: Sequence[tuple[Shipped, Any]], output: Path | None, before: st
             reasons.append(f"{one.function}: {error}")
             continue
         if made.setdefault(each.name, each) is not each:
-            reasons.append(f"{one.function}: the file has another function that is called {each.name}")
+            reasons.append(f"{one.function}: the file has another function named {each.name}")
     text = exporting.file_text(list(made.values()), licence) if made else before
     if output is None:
         print_text(text)

@@ -309,9 +309,9 @@ def _text(found: Explanation) -> Iterator[str]:
     yield found.counts
     if found.branches:
         yield from ("", "branches, and the cost of each side" +
-                    (f"; {found.arms_kept} expensive parts are skipped if no lane of a SIMD group needs them"
+                    (f"; {found.arms_kept} expensive parts are skipped if no element of a SIMD group needs them"
                      if found.arms_kept else "") +
-                    (f"; for {found.arms_waited}, lanes wait to fill a SIMD group" if found.arms_waited else ""))
+                    (f"; for {found.arms_waited}, elements wait to fill a SIMD group" if found.arms_waited else ""))
         for arms in found.branches:
             where = f"line {arms.place.line}" if arms.place else "?"
             copies = f"  ({arms.copies} copies)" if arms.copies > 1 else ""
@@ -320,7 +320,7 @@ def _text(found: Explanation) -> Iterator[str]:
     if found.loops:
         yield from ("", "loops")
         if found.refilled:
-            yield "  lanes that finish early take the next element if that is faster"
+            yield "  elements that finish early are replaced by the next if that is faster"
         for place, what in found.loops:
             yield f"  {f'line {place.line}' if place else '?':>10}  {what}   {_line(place)}"
     if found.functions:

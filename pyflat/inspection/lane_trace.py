@@ -434,7 +434,7 @@ def _verdict(found: LaneTrace) -> str:
     if culprit is None and first is None:
         match found.stages[-1].fault:
             case "suspect":
-                return "the lane is run through the original"
+                return "the lane falls back to the original"
             case "":
                 return "original and twin agree"
             case fault:

@@ -63,7 +63,7 @@ def argument_shapes(
     words: Words | None = None,
 ) -> dict[str, Shape]:
     """The shapes to show a twin for. `known` has static arguments of an earlier call, for parameters without default.
-    With `words` parameters for strings are strings by lane, compared with those and what the function asks for else.
+    With `words`, string parameters vary by lane, and take those strings and the others that the function asks for.
 
     Raises TypeError for a static parameter or a string without any known value, ValueError for wrong kinds.
     """
@@ -184,7 +184,7 @@ def _static_shape(name: str, parameter: inspect.Parameter, function: str, known:
     shape = known.get(name)
     if isinstance(shape, Fixed):
         return shape
-    raise TypeError(f"the text of {function} depends on the {what} {name!r}, which has no default: "
+    raise TypeError(f"the code of {function} depends on the {what} {name!r}, which has no default: "
                     f"call the twin once{' with one string' * (what == 'string')}, or show "
                     f"pyflat.twin(functools.partial(f, {name}=...)), on the command line --static {name}=...")
 
@@ -253,8 +253,8 @@ def listing(
     if chosen is None or not chosen.shows:
         raise ValueError(f"target={target!r}: expected one of {', '.join(map(repr, targets.having('shows')))}")
     if faults and (stage is not None or not chosen.python):
-        raise ValueError("faults=True shows the twin in Python with its test: it goes with neither stage= nor targets "
-                         "that are not shown in Python")
+        raise ValueError("faults=True shows the twin in Python with its test: it cannot be combined with stage=, or "
+                         "with targets that are not shown in Python")
     if stage is None and not chosen.python:
         return _own_text(fn, shapes, options, chosen)
     from pyflat.ir.print import format_function

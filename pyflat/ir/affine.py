@@ -89,7 +89,7 @@ def parsed(text: str, value: Callable[[str], Value]) -> Affine:
     while at < len(rest):
         term = _TERM.match(rest, at)
         if term is None or at and not term[1]:
-            raise ValueError(f"{text!r} is no sum of symbols with factors, as '2 * %i + %j - 1'")
+            raise ValueError(f"{text!r} is not a sum of symbols with factors, such as '2 * %i + %j - 1'")
         factor = (-1 if term[1] == "-" else 1) * int(term[2] or 1)
         found = found.plus(symbol(value(term[3])) if term[3] else Affine({}, int(term[4])), factor)
         at = term.end()

@@ -308,7 +308,7 @@ class Function:
 
     @property
     def total(self) -> bool:
-        """Operations give some value in every lane, and `fault` operations say where it means nothing."""
+        """Operations return some value in every lane, and `fault` operations mark where it is invalid."""
         return self.form != "structured"
 
     @property

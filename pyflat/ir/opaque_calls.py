@@ -156,7 +156,7 @@ class OpaqueCalls:
         entry = self.entries.get(name)
         function = (entry.python if entry else None) or self.functions.get(name)
         if function is None:
-            raise refuse("flatten/call-not-runnable", f"nothing says what the opaque call of {name} computes", span)
+            raise refuse("flatten/call-not-runnable", f"the opaque call of {name} has no Python function to run", span)
         made = self._on_operands(function, attrs["args"], packed)
         if not attrs["guarded"]:
             return made

@@ -64,7 +64,7 @@ def room_to_recurse(about: object) -> Iterator[None]:
 
 
 def with_room(work: Callable[P, R]) -> Callable[P, R]:
-    """A decorator: room for all of `work`, whose first argument is what a refusal is about."""
+    """A decorator that makes room to recurse for `work`; errors refer to its first argument."""
 
     @functools.wraps(work)
     def roomy(*args: P.args, **kwargs: P.kwargs) -> R:

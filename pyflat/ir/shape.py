@@ -468,12 +468,12 @@ def written_class(paths: tuple[Path, ...]) -> type[WrittenRecord]:
 
 
 def written_record(shape: Shape | None) -> type[WrittenRecord] | None:
-    """The class of a result that has what the function writes, None for other results."""
+    """The class of a result that includes values the function writes, None for other results."""
     return shape.cls if isinstance(shape, Record) and issubclass(shape.cls, WrittenRecord) else None
 
 
 def item_at(arguments: Mapping[str, Any], path: Path) -> Any:
-    """What is at a place."""
+    """The value at a path."""
     value: Any = arguments[str(path[0])]
     for step in path[1:]:
         value = getattr(value, step) if isinstance(step, str) and not isinstance(value, dict) else value[step]

@@ -11,10 +11,10 @@ EXACT_INT = 2**53
 
 
 class Kind(Enum):
-    """The kind of a lane: bool_, int64, float64; VOID for operations without a result. A PACK is several numbers: what
-    an operation that a backend keeps gives or takes (`ir.opaque_calls`, `ir.ops.FUSED`); no variable of the user
-    holds one. MEMORY is what the arrays of a kernel hold at one place of the code (`ir.memory`): each store gives the
-    next one."""
+    """The kind of a lane: bool_, int64, float64; VOID for operations without a result. A PACK is several numbers:
+    an operand or result of an operation that a backend keeps (`ir.opaque_calls`, `ir.ops.FUSED`); no variable of the
+    user holds one. MEMORY is the contents of a kernel's arrays at one place of the code (`ir.memory`): each store
+    gives the next one."""
 
     BOOL = "b"
     INT = "i8"

@@ -117,7 +117,7 @@ def _spelled(place: _Place | None) -> str:
 def _misfit(what: Any, path: _Place | None, placed: set[Item]) -> tuple[int, str] | None:
     if isinstance(what, _ITEMS):
         if what in placed:
-            return 1, f"it stands in two places: {_spelled(path)}"
+            return 1, f"it is in two places: {_spelled(path)}"
         placed.add(what)
     for name, (many, types) in _FIELDS[type(what)].items():
         held, place = getattr(what, name), (path, name)
@@ -271,7 +271,7 @@ class _Checker:
             if end.label not in self.open:
                 raise self.error(end, 3, f"no enclosing node has the label {end.label.name}")
             if end.fault is not None and end.label is not FAULT:
-                raise self.error(end, 3, "only an exit to fault says what is raised")
+                raise self.error(end, 3, "only an exit to fault names an exception")
             takes = self.open[end.label]
         self.check_carried(end.values, takes, end)
 
@@ -284,14 +284,14 @@ class _Checker:
 
     def check_use(self, value: Value, where: object) -> None:
         if not isinstance(value, Value):  # a pass or a user has put something else there
-            raise self.error(where, 4, f"the operand {value!r:.60} is no value of the IR")
+            raise self.error(where, 4, f"the operand {value!r:.60} is not a value of the IR")
         if not isinstance(value, Const):
             if value not in self.visible:
                 raise self.error(where, 4, f"the operand {value!r} is not defined here")
         elif value.kind is VOID or (value.value is not None and kind_of(value.value) is not value.kind):
             raise self.error(where, 5, f"the literal {value!r} is not of its kind")
         elif value.kind is FLOAT and value.value is not None and not self.fn.floats.holds(value.value):
-            raise self.error(where, 10, f"the literal {value!r} is no {self.fn.floats.name}")
+            raise self.error(where, 10, f"the literal {value!r} is not a {self.fn.floats.name}")
 
     def check_op(self, op: Op) -> None:
         for arg in op.args:

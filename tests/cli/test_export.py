@@ -119,7 +119,7 @@ def test_lanes_raise_what_the_original_raises(library: Path) -> None:
     assert failing(library, "m.index(np.full((2, 2), 1.0), [[1, 2], [3, 99]])") == "ValueError too wet (lane (1, 1))"
     assert failing(library, "m.index(1.0, 99.0)") == "ValueError too wet"
     assert failing(library, "m.due(-1)").startswith("ValueError mylib.heat:due: raise ValueError(f'no income")
-    assert failing(library, "m.due([1, 2**62])").startswith("OverflowError mylib.heat:due raises here, or computes")
+    assert failing(library, "m.due([1, 2**62])").startswith("OverflowError mylib.heat:due raises here, or exceeds")
     assert failing(library, "m.due(1.5)") == "TypeError income has values of float64 that int64 may not have"
     assert failing(library, "m.index(2**53 + 1)").startswith("TypeError t has values of int64")
     assert failing(library, "m.index([1.0, 2.0], [1.0, 2.0, 3.0])").startswith("ValueError shape mismatch")
@@ -150,7 +150,7 @@ def test_check_says_what_is_out_of_date(library: Path) -> None:
         assert "mylib.heat:index has changed" in one_line(run.stderr)
     heat.write_text(LIBRARY)
     (library / "pyproject.toml").write_text(PROJECT.replace('"mylib.heat:index", ', ""))
-    assert "no longer asked for" in one_line(pyflat("export", "--check", cwd=library).stderr)
+    assert "no longer requested" in one_line(pyflat("export", "--check", cwd=library).stderr)
     assert exported(library) == before
 
 
@@ -208,7 +208,7 @@ def test_a_function_of_the_command_line_goes_to_stdout(library: Path) -> None:
 
 @pytest.mark.turns(2)
 @pytest.mark.parametrize(("old", "new", "said"), [
-    ('"mylib.heat:index"', "3", "functions[0]: 3 is no table"),
+    ('"mylib.heat:index"', "3", "functions[0]: 3 is not a table"),
     ('"mylib.heat:index"', "{ kinds = 'f8' }", "functions[0]: it names no function"),
     ('kinds = "i8"', "kinds = 8", "functions[1].kinds: 8 is not a string"),
     ('kinds = "i8"', 'kind = "i8"', "functions[1].kind: there is no such key"),

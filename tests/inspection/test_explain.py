@@ -76,7 +76,7 @@ def test_loops_say_whether_lanes_get_new_elements():
 
     found = pyflat.twin(divergent, target="numba").explain()
     assert found.refilled
-    assert "take the next element" in str(found)
+    assert "are replaced by the next" in str(found)
     assert not pyflat.twin(divergent).explain().refilled
     assert not pyflat.twin(plain, target="numba").explain().refilled
 

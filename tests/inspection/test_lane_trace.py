@@ -161,7 +161,7 @@ def test_failing_lanes():
     assert found.original == "raises ZeroDivisionError: float division by zero"
     assert (found.lane, found.agrees) == (3, True)
     assert found.stages[-1].fault == "suspect"
-    assert str(found).endswith("the lane is run through the original")
+    assert str(found).endswith("the lane falls back to the original")
 
 
 def test_lanes_are_named_as_numpy_does():

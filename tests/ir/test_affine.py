@@ -69,5 +69,5 @@ def test_other_texts_are_refused(text: str) -> None:
     if not text:
         assert parsed(text, NAMES.__getitem__) == Affine({}, 0)
         return
-    with pytest.raises(ValueError, match="is no sum of symbols"):
+    with pytest.raises(ValueError, match="is not a sum of symbols"):
         parsed(text, NAMES.__getitem__)

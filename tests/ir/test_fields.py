@@ -173,7 +173,7 @@ def test_a_node_inside_of_itself():
     fn = sample()
     branch = fn.body[1]
     branch.then[1] = branch
-    refused(fn, "invariant 1: it stands in two places: body[1].then[1]")
+    refused(fn, "invariant 1: it is in two places: body[1].then[1]")
 
 
 def test_attributes_are_names_with_values():

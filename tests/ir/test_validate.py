@@ -102,7 +102,7 @@ def test_a_node_in_two_places():
     fn = sample()
     node = Region(Label("x"), [Block(end=Yield())])
     fn.body[1:1] = [node, Block(), node, Block()]
-    with pytest.raises(InternalError, match="invariant 1: it stands in two places"):
+    with pytest.raises(InternalError, match="invariant 1: it is in two places"):
         validate(fn)
 
 
@@ -190,7 +190,7 @@ def test_an_exit_that_raises_and_returns():
     fn = sample()
     _, region, _ = parts(fn)
     first_block(region.body).end = Exit(region.label, [const(1.0)], Fault("ValueError"))
-    rejected(fn, 3, "only an exit to fault says what is raised", "exit @inner 1.0 ValueError()")
+    rejected(fn, 3, "only an exit to fault names an exception", "exit @inner 1.0 ValueError()")
 
 
 def test_a_label_with_two_owners():
@@ -373,5 +373,5 @@ def test_an_operand_that_is_no_value(operand, place):
             branch.cond = operand
         case "init":
             loop.inits[0] = operand
-    with pytest.raises(InternalError, match="is no value of the IR"):
+    with pytest.raises(InternalError, match="is not a value of the IR"):
         validate(fn)

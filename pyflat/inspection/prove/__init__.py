@@ -47,7 +47,7 @@ class TimeUp(BaseException):  # not an Exception: no handler of the code that ru
 @contextlib.contextmanager
 def alarm(seconds: float, *, processor: bool = False) -> Iterator[None]:
     """Raise TimeUp in this thread when the block takes longer, by the wall or in time of the `processor`, which does
-    not depend on what else the machine does; without effect where there are no such timers, and in threads, which get
+    not depend on what else the machine does; without effect on platforms without such timers, and in threads, which get
     no signals."""
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield

@@ -250,10 +250,10 @@ class _LoopPair:
         self._refuse(found, "fails in a loop without a fault in the flat form")
         for wrong, said in (
             (z3.And(assumed, right, goes, z3.Not(trip.suspect), z3.Not(trip.go)),
-             "goes on in a loop that the flat form leaves"),
+             "continues a loop that the flat form leaves"),
             (z3.And(assumed, right, z3.Or(*leaves), z3.Not(trip.suspect_later), trip.goes_again),
-             "leaves a loop in which the flat form goes on"),
-            (z3.And(unreached, start.read(self.parts.go)), "does not come to a loop that the flat form enters"),
+             "leaves a loop that the flat form continues"),
+            (z3.And(unreached, start.read(self.parts.go)), "does not reach a loop that the flat form enters"),
         ):
             self._refuse(self.solver.impossible(wrong), said)
 
@@ -410,7 +410,7 @@ def differs(structured: Function, flat: Function, args: Sequence[Any]) -> str:
     except LaneFault as fault:
         if fault.fault.type in UNKNOWN:
             return ""
-        return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} and no suspect"
+        return f"{shown}: the path raises {fault}, the flat form gives {_values(ours.values)} without a fallback"
     given = zip(ours.values, theirs.values, otherwise.values, strict=True)  # the path may leave a number undefined
     if all(repr(a) == repr(b) or repr(b) != repr(other) for a, b, other in given):
         return ""

@@ -84,7 +84,7 @@ class Terms:
     def apply(self, op: Op, args: Sequence[Term]) -> Term:
         """The value of a total operation on these operands."""
         if op.opcode not in PRIMITIVES:
-            raise OutsideError(f"the operation {op.opcode} is no function of one lane")
+            raise OutsideError(f"the operation {op.opcode} is not a function of one element")
         if op.opcode == "gather":
             return self._gather(op, args[0])
         return self.value("to_float" if op.opcode == "exact_float" else op.opcode, tuple(a.kind for a in op.args), args,

@@ -76,7 +76,7 @@ def export(wanted: Shipped, fn: Callable[..., Any]) -> Exported:
     parameters, _, done = flat_form(wanted, fn, "numpy")
     function = parameters.function
     if function.__name__ in _TAKEN:
-        raise NotExported(f"a file of NumPy text can have no function that is called {function.__name__}")
+        raise NotExported(f"a file of NumPy text cannot have a function named {function.__name__}")
     changing = [f"{module}.{name}" for module, name, _ in changing_readings(function, done.spec.guards, wanted.frozen)]
     if changing:
         raise NotExported(f"it reads {', '.join(changing)}, which functions assign; if it does not change: "
@@ -91,7 +91,7 @@ def flat_form(wanted: Shipped, fn: Callable[..., Any], target: str
     callee = unwrap(fn)
     function, name = callee.function, callee.function.__name__
     if not name.isidentifier():
-        raise NotExported(f"a function that is called {name} has no place in a module")
+        raise NotExported(f"a function that is called {name} cannot be in a module")
     parameters = Parameters(callee, name)
     if wanted.setup:
         try:
@@ -139,7 +139,7 @@ def _text(parameters: Parameters, done: FlatForm, spec: str) -> str:
     numbers = {op: distinct[raised[op.attr("fault"), op.attr("fault").span]] for op in faults}
     text = render_numbered(done.spec, run(done.spelled, numbered(numbers.__getitem__)), name=function.__name__)
     if needs_pyflat(text):
-        raise NotExported(f"NumPy and math have nothing for {', '.join(sorted(needs_pyflat(text)))}")
+        raise NotExported(f"NumPy and math have no equivalent of {', '.join(sorted(needs_pyflat(text)))}")
     if re.search(rf"\b(_shape|{'|'.join(_PRINTED)})\b", text):
         raise NotExported("a variable has the name of a function of the file")
     module, lines = ast.parse(text), text.split("\n")
@@ -176,7 +176,7 @@ def _head(parameters: Parameters, shapes: dict[str, Shape]) -> tuple[str, list[s
                 written.append("*")
             continue
         if not (isinstance(shape, Leaf) or isinstance(shape, Record) and shape.cls is complex):
-            raise NotExported(f"its parameter {each.name} is no number")
+            raise NotExported(f"its parameter {each.name} is not a number")
         if each.kind is each.KEYWORD_ONLY and "*" not in written:
             written.append("*")
         default = "" if each.default is each.empty else f" = {each.default!r}"
@@ -261,7 +261,7 @@ def _raised(fault: Fault, place: Span | None, here: set[tuple[Rule, Kind]], spec
 
 
 def _doubt(spec: str, where: str) -> str:
-    return f"{spec} raises here, or computes what no lane holds (an int beyond 64 bits)" + f": {where}" * bool(where)
+    return f"{spec} raises here, or exceeds NumPy's range (an int beyond 64 bits)" + f": {where}" * bool(where)
 
 
 def _tree(fn: FunctionType) -> ast.AST:
@@ -397,7 +397,7 @@ class ExportedFile:
         """Why a function has to be exported again; "" where it has not."""
         digest, parts = self.made.get(str(wanted), ("", []))
         return "is not there" if not digest else "" if _digest(parts) == digest else \
-            f"has changed, or what it calls or reads: {' '.join(parts)}"
+            f"has changed, or something it calls or reads has: {' '.join(parts)}"
 
 
 def read(text: str, made_by: str = MADE) -> ExportedFile:

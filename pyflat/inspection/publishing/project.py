@@ -101,11 +101,11 @@ def _wanted(entry: object, key: str) -> Shipped:
 def _checked(table: Any, keys: _Keys, where: str) -> Mapping[str, Any]:
     """A table with these keys only, each of its type."""
     if not isinstance(table, dict):
-        raise ProjectError(f"[tool.pyflat] {where}: {table!r} is no table".replace(" :", ":"))
+        raise ProjectError(f"[tool.pyflat] {where}: {table!r} is not a table".replace(" :", ":"))
     for key, value in table.items():
         name = f"{where}.{key}" if where else key
         if key not in keys:
-            raise ProjectError(f"[tool.pyflat] {name}: there is no such key; there are {', '.join(keys)}")
+            raise ProjectError(f"[tool.pyflat] {name}: there is no such key; the keys are {', '.join(keys)}")
         known = keys[key][0]
         if value not in known if isinstance(known, tuple) else not isinstance(value, known):
             raise ProjectError(f"[tool.pyflat] {name}: {value!r} is not {keys[key][1]}")

@@ -52,7 +52,7 @@ _ANNOTATED: dict[str, Shape] = {"b": Leaf(BOOL), "bool": Leaf(BOOL), "int": Leaf
 
 @dataclass(slots=True)
 class Row:
-    """What the survey says about one function, or about a module that cannot be imported.
+    """The survey's result for one function, or for a module that cannot be imported.
 
     verdict    "flattens", "refused", "skipped", "timeout", "import-failed" or "bug"
     kinds      the kind of each parameter: "float", "int", "bool" or "complex", or "array" for a kernel

@@ -59,7 +59,7 @@ class NoPlaceError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What is surveyed: the modules by import name (or by file, for files outside packages), and sys.path for them."""
+    """The subject of a survey: modules by import name (or by file, for files outside packages), and their sys.path."""
 
     title: str
     path: tuple[str, ...]

@@ -131,7 +131,7 @@ def _check_part(module: Module, fn: Function, op: Op) -> None:
             gives = module.functions[pack.attr("callee")].result_kinds
             index = op.attr("index") if op.opcode == "part" else None
             if not isinstance(index, int) or not 0 <= index < len(gives) or op.kind is not gives[index]:
-                raise broken(fn, op, 12, f"it is no part of what {pack.attr('callee')} gives")
+                raise broken(fn, op, 12, f"it is not one of the results of {pack.attr('callee')}")
 
 
 def kind_of_call(gives: Sequence[Kind]) -> Kind:
