@@ -291,7 +291,7 @@ class _Checker:
         elif value.kind is VOID or (value.value is not None and kind_of(value.value) is not value.kind):
             raise self.error(where, 5, f"the literal {value!r} is not of its kind")
         elif value.kind is FLOAT and value.value is not None and not self.fn.floats.holds(value.value):
-            raise self.error(where, 10, f"the literal {value!r} is not a {self.fn.floats.name}")
+            raise self.error(where, 10, f"the literal {value!r} does not fit {self.fn.floats.name}")
 
     def check_op(self, op: Op) -> None:
         for arg in op.args:

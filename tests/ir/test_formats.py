@@ -125,7 +125,7 @@ def test_two_formats_in_one_text_are_an_error(old, new):
 
 
 def test_literals_are_of_the_format():
-    with pytest.raises(InternalError, match="invariant 10: the literal .* is no f4"):
+    with pytest.raises(InternalError, match="invariant 10: the literal .* does not fit f4"):
         validate(parse_function(TEXT.replace("0.10000000149011612", "0.1")))
     table = """\
 func @f(%i: i8) -> (f4) structured f4 @return {
