@@ -11,7 +11,7 @@ PYTEST_ARGS ?= -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo examples test slow dist pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios scoreboard real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
+.PHONY: help setup demo examples compiled test slow dist pythons lowest check lint fuzz soak mixed adversary shapes mutants bench bench-arrays bench-dtypes ratios scoreboard real real-kernels threads goals gate corpus gallery docs site linkcheck clean verify-libm
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,10 +27,14 @@ $(READY): pyproject.toml
 demo: $(READY)  ## flatten real functions, check and time them, render out/scene.png
 	"$(PY)" examples/demo.py
 
-test: $(READY)  ## the tests, without those that are marked slow
+# Tests start some hundred processes. Each of them compiles the modules of pyflat, 1 s, where Python writes no bytecode.
+compiled: $(READY)
+	@"$(PY)" -m compileall -q -j 0 pyflat benchmarks examples tests
+
+test: compiled  ## the tests, without those that are marked slow
 	"$(PY)" -m pytest $(PYTEST_ARGS) -m 'not slow'
 
-slow: $(READY)  ## the tests that are marked slow: more random programs, installing, memory
+slow: compiled  ## the tests that are marked slow: more random programs, installing, memory
 	"$(PY)" -m pytest $(PYTEST_ARGS) -m slow
 
 dist: $(READY)  ## wheel and sdist in dist/: built, checked, installed in a bare environment, where README's examples run
