@@ -65,7 +65,11 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
         if (made := whole_arrays.function(s, fn, arguments, node)) is not None:
             return made
         return _of_narrow(s, fn, arguments, node)
-    return kernel_routines.progression(s, fn, arguments, node) if fn in _PROGRESSIONS else None
+    if fn not in _PROGRESSIONS:
+        return None
+    named = {name: value for name, value in arguments.named.items() if name != "dtype"}
+    dtype = _dtype(s, Given(s, f"np.{fn.__name__}", arguments.named, node), node)
+    return kernel_routines.progression(s, fn, Arguments(arguments.positional, named), dtype, node)
 
 
 def is_cast(fn: Any) -> bool:

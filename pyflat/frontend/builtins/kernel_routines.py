@@ -216,20 +216,22 @@ def method(s: Evaluator, name: str, owner: View, arguments: Arguments, node: cst
     return call(s, getattr(np, name), Arguments([owner, *arguments.positional], arguments.named), node)
 
 
-def progression(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+def progression(s: Evaluator, fn: Any, arguments: Arguments, dtype: str | None, node: cst.CSTNode) -> Abstract | None:
     """np.arange, np.linspace and np.eye of numbers that are not known; None for others."""
-    given = arguments.positional
-    if arguments.named or all(isinstance(value, Static) for value in given) or not 1 <= len(given) <= 3 \
+    given, named = arguments.positional, dict(arguments.named)
+    if fn is np.linspace and len(given) == 2 and "num" in named:
+        given = [*given, named.pop("num")]
+    if named or all(isinstance(value, Static) for value in given) or not 1 <= len(given) <= 3 \
             or not all(numeric_kind(value) in (INT, FLOAT) for value in given):
         return None
+    text = f"np.{fn.__name__}({', '.join(['{}'] * len(given))}{f', dtype={dtype!r}' if dtype else ''})"
     if fn is np.arange:
-        places = ", ".join(["{}"] * len(given))
-        return routines.made(s, f"np.arange({places})", given, lambda _: (_count(s, given, node),), node)
+        return routines.made(s, text, given, lambda _: (_count(s, given, node),), node)
     if fn in (np.eye, np.identity) and len(given) == 1 and numeric_kind(given[0]) is INT:
-        return routines.made(s, "np.eye({})", given, lambda _: (given[0], given[0]), node)
+        return routines.made(s, text, given, lambda _: (given[0], given[0]), node)
     if fn is not np.linspace or len(given) < 3 or numeric_kind(given[2]) is not INT:
         return None
-    return routines.made(s, "np.linspace({}, {}, {})", given, lambda _: (given[2],), node)
+    return routines.made(s, text, given, lambda _: (given[2],), node)
 
 
 def _count(s: Evaluator, given: Sequence[Abstract], node: cst.CSTNode) -> Abstract:

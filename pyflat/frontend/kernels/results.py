@@ -334,23 +334,19 @@ class _Flags:
         dtype = ANY if width == {None, dtype} else dtype
         key = value, dtype
         if key not in self.known:
-            self.known[key] = FALSE
             self.known[key] = self._of_param(value, dtype) if isinstance(value, Param) else self._of_op(value, dtype)
         return self.known[key]
 
     def _of_op(self, op: Value, dtype: str) -> Value:
         assert isinstance(op, Op)
-        block = self.blocks[op]
-        if op.opcode == "select":
-            parts = [self.of(arg, dtype) for arg in op.args[1:]]
-            made = Op("select", (op.args[0], *parts), BOOL)
-        else:
-            first, *rest = [self.of(arg, dtype) for arg in op.args if arg.kind in (INT, FLOAT)] or [FALSE]
-            if not rest:
-                return first
-            made = Op("or", (first, rest[0]), BOOL)
+        block, select = self.blocks[op], op.opcode == "select"
+        made = self.known[op, dtype] = Op("select" if select else "or", (), BOOL)
+        """Known before its operands are: a loop may carry the number that is asked for."""
         block.ops.insert(block.ops.index(op) + 1, made)
         self.blocks[made] = block
+        numbers = op.args[1:] if select else [arg for arg in op.args if arg.kind in (INT, FLOAT)]
+        parts = [*(self.of(arg, dtype) for arg in numbers), FALSE, FALSE][:2]
+        made.args = (op.args[0], *parts) if select else tuple(parts)
         return made
 
     def _of_param(self, param: Param, dtype: str) -> Value:
@@ -361,14 +357,16 @@ class _Flags:
         flag = self.known[param, dtype] = Param(BOOL)
         if is_result:
             node.results.append(flag)
-            for end in self._ends_to(node):
-                end.values.append(self.of(end.values[position], dtype))
-            return flag
-        assert isinstance(node, Loop)
-        node.params.append(flag)
-        node.inits.append(self.of(node.inits[position], dtype))
-        for end in self._around(node):
-            end.values.append(self.of(end.values[position], dtype))
+            columns = [end.values for end in self._ends_to(node)]
+        else:
+            assert isinstance(node, Loop)
+            node.params.append(flag)
+            columns = [node.inits, *(end.values for end in self._around(node))]
+        places = [(column, len(column)) for column in columns]
+        for column in columns:  # what is asked on the way may add to the same node
+            column.append(FALSE)
+        for column, at in places:
+            column[at] = self.of(column[position], dtype)
         return flag
 
     def _ends_to(self, node: If | Region | Loop) -> Iterator[End]:

@@ -117,9 +117,11 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
 
         value = routines.in_memory(s, value, node)
         require_shape(s, target.extents, value.extents, node)
+    # a number is converted once, and even if the view is empty
+    number = None if isinstance(value, View | Pending) else element(s, value, target.dtype, node)
 
     def put_row(at: tuple[Abstract, ...]) -> None:
-        put(s, part_at(s, target, at), element(s, value_at(s, value, at), target.dtype, node))
+        put(s, part_at(s, target, at), number or element(s, value_at(s, value, at), target.dtype, node))
 
     over(s, target.extents, put_row, node)
 

@@ -249,3 +249,45 @@ def test_views_of_read_only_arrays_are_read_only(shape, target):
     a.flags.writeable = False
     got, wanted = pyflat.twin(rest, target=target)(a), rest(a)
     assert got.shape == wanted.shape and not got.flags.writeable
+
+
+def lowest_three(a):
+    p = q = r = np.inf
+    for x in a:
+        if x < r:
+            r = x
+            if r < q:
+                q, r = r, q
+            if q < p:
+                p, q = q, p
+    return p, q, r
+
+
+def rotated(a):
+    p = q = r = s = 1.0
+    for x in a:
+        for z in a:
+            if z < x:
+                p = x
+            p, q, r, s = q, s, p, r
+        if x < 3:
+            p, s = s, p
+    return p, q, r, s
+
+
+def carried_on(a):
+    p, i = 1.0, 0
+    while True:
+        y = p * 2
+        if i >= len(a):
+            return y
+        p = a[i] if a[i] < 5 else y
+        i += 1
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("fn", [lowest_three, rotated, carried_on])
+def test_numbers_that_change_places_keep_their_dtypes(fn, target):
+    for dtype in ("float32", "float64", "int32"):
+        for numbers in ([], [6.5], [0.5], [1, 7, 0.5], [8, 9, 1, 10], [7, 1, 7, 7], [3, 2, 1, 5, 4]):
+            check(fn, [np.array(numbers, dtype)], target)

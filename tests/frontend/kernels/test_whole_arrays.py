@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 
 import numpy as np
 import pytest
@@ -90,3 +91,39 @@ def test_parts_of_equal_lengths_are_slices_of_numpy():
     twin(np.arange(5.0))
     text = twin.source
     assert "s.write" not in text and "s.read" not in text and "- 0" not in text
+
+
+def filled_from(a, start, number):
+    a[start:] = number
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("number", [-1, 300, 7, 1e300, float("nan")])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64", "int64", "float32"])
+def test_a_number_is_converted_even_if_no_element_gets_it(dtype, number, target):
+    for start in (0, 2, 3):
+        expected, found = np.ones((2, 3), dtype)
+        seen = []
+        for fn, array in ((filled_from, expected), (pyflat.twin(filled_from, target=target), found)):
+            with warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                try:
+                    fn(array, start, number)
+                    seen.append([str(each.message) for each in warned])
+                except (OverflowError, ValueError) as error:
+                    seen.append(repr(error))
+        assert seen[0] == seen[1]
+        assert expected.tobytes() == found.tobytes()
+
+
+def places(a):
+    return (np.arange(len(a), dtype=np.intp), np.arange(0.5, len(a), dtype=np.float32), np.eye(len(a), dtype=int),
+            np.linspace(0, 1, num=len(a)), np.linspace(0, len(a), len(a), dtype=np.int32))
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("length", [0, 1, 2, 300])
+def test_progressions_have_the_dtype_that_is_asked_for(length, target):
+    expected, found = places(np.ones(length)), pyflat.twin(places, target=target)(np.ones(length))
+    assert all(one.dtype == other.dtype and one.tobytes() == other.tobytes()
+               for one, other in zip(expected, found, strict=True))

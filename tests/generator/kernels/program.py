@@ -67,7 +67,7 @@ def generate(seed: int) -> Kernel:
         lines = sweeps(scope) if seed % OF == SWEEPS else []
     body = [*prologue, *(lines or _body(scope))]
     last = _result(scope)
-    body += [*_views(seed, scope), *_other_results(seed, scope, bool(last)), *last]
+    body += [*_views(seed, scope), *_exchanged(seed, scope), *_other_results(seed, scope, bool(last)), *last]
     named = set(re.findall(r"\w+", "\n".join(body)))
     params = tuple(p for p in params if p.name in named or not p.is_array)  # the role of one that is not used is not known
     if not any(p.is_array for p in params):
@@ -226,6 +226,24 @@ def _views(seed: int, scope: Scope) -> Lines:
         body.insert(0, f"{written} = 1")
     return [f"w = {start}", "met = 0.0", "turns = 0", "while len(w) > 1 and turns < 5:", *indented(["turns += 1", f"met += {item}", *body]),
             *(["if len(w) > 2:", "    return w"] if r.random() < 0.3 else []), "if turns > 3:", "    return met"]
+
+
+def _exchanged(seed: int, scope: Scope) -> Lines:
+    """Numbers of Python's and of an array that change places in a loop, and a part that gets a number of any size."""
+    r, found = Random(f"exchanged {seed}"), [array for array in scope.arrays if len(array.dims) == 1 and array.number != "bool"]
+    if r.random() < 0.85 or not found:
+        return []
+    array, names = r.choice(found), ["e1", "e2", "e3"][:r.choice((2, 3))]
+    body: Lines = []
+    for _ in range(r.choice((2, 3, 4))):
+        one, other = r.sample(names, 2)
+        line = r.choice((f"{one}, {other} = {other}, {one}", f"{one} = e", f"{one} = -{other}"))
+        test = r.choice(("e < 2", f"e < {one}", f"{one} < {other}"))
+        body += [line] if r.random() < 0.4 else [f"if {test}:", *indented([line])]
+    part = f"{array.name}[{r.choice(('1:', '2:', ':-1', '3:'))}]"
+    stored = [f"{part} = {r.choice(('-1', '300', '7', '2.5', 'e1'))}"] if r.random() < 0.3 else []
+    return [f"{' = '.join(names)} = {r.choice(('0', '1.0', 'math.inf'))}", f"for e in {array.name}:", *indented(body), *stored,
+            *([f"if {condition(scope)}:", *indented([f"return {', '.join(names)}"])] if r.random() < 0.5 else [f"return {', '.join(names)}"])]
 
 
 def _result(scope: Scope) -> Lines:
