@@ -216,7 +216,28 @@ def own_exception(x):
     return x
 
 
-RUN = [squared_area, by_a_name, by_table, primes_below, on_a_grid, counted_up, with_options, with_enum, with_cache, with_generator,
+class Lacking:
+    def __getattr__(self, name):
+        raise Strict(name)
+
+
+LACKING = Lacking()
+
+
+def own_attribute_error(x):
+    if x > 1.0:
+        return x * LACKING.slope
+    return x
+
+
+def own_attribute_error_caught(x):
+    try:
+        return x * LACKING.slope
+    except Strict:
+        return -x
+
+
+RUN = [own_attribute_error, own_attribute_error_caught, squared_area, by_a_name, by_table, primes_below, on_a_grid, counted_up, with_options, with_enum, with_cache, with_generator,
        with_array, with_date, looked_up, looked_up_with_care, own_exception]
 
 

@@ -434,13 +434,15 @@ def identical(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> Abst
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Static) and type(one.value) is bool and isinstance(other, Value) and s.is_numpy(other):
             return Static(False)  # NumPy's bools are others than Python's
+    if any(isinstance(v, Static) and v.value is None for v in (a, b)):
+        return Static(False)
     if numeric_kind(a) is BOOL and s.may_be_numpy(a) or numeric_kind(b) is BOOL and s.may_be_numpy(b):
         raise s.refuse("flatten/unsupported-expression", "`is` on a NumPy bool", node)
     for one, other in ((a, b), (b, a)):
         if isinstance(one, OtherText) and not (isinstance(other, Static) and type(other.value) in _NO_STRINGS):
             raise s.refuse("flatten/unsupported-expression", f"`is` on {describe(one)}", node, help="compare with ==")
     for one, other in ((a, b), (b, a)):
-        if isinstance(one, Static) and (one.value is None or not isinstance(one.value, int | float)):
+        if isinstance(one, Static) and not isinstance(one.value, int | float):
             return Static(False)
         if isinstance(one, Static) and isinstance(one.value, bool) and isinstance(other, Value):
             if other.kind is BOOL:

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.space import unsigned, width_rules
 from pyflat.frontend.state import facts
-from pyflat.frontend.state.frames import Evaluator
+from pyflat.frontend.state.frames import ControlLeft, Evaluator
 from pyflat.frontend.state.kinds import complex_parts, describe, folded, lane, numeric_kind, plain_number
 from pyflat.frontend.state.manifest import in_same_order
 from pyflat.frontend.state.values import (
@@ -63,10 +64,12 @@ def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
         if isinstance(value, set | frozenset) and not in_same_order(value):
             s.guards.varies("the order of a set")
         return known_number(s, value)
-    except (ArithmeticError, ValueError, LookupError) as error:
-        raise s.raised(type(error)) from None
     except (TypeError, AttributeError) as error:
         raise s.fault(type(error).__name__, str(error)) from None
+    except (ControlLeft, FlattenError, RecursionError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the user's own
+        raise s.raised(type(error)) from None
 
 
 def known_number(s: Evaluator, value: Any) -> Abstract:

@@ -234,7 +234,11 @@ class Guards:
             return
         named = isinstance(owner, type | types.ModuleType)
         title = f"{owner.__name__ if named else type(owner).__name__}.{name}"
-        if _is_stable(title, getattr(owner, name, ABSENT), value):
+        try:
+            again = getattr(owner, name, ABSENT)
+        except Exception:  # noqa: BLE001 - what a module's or a class's own `__getattr__` raises
+            again = ABSENT
+        if _is_stable(title, again, value):
             self._seen.add(key)
             self._anchors.append(owner)
             self._attributes.add(title, value, owner, name)

@@ -35,7 +35,7 @@ MOST_ITEMS = 64
 """Of a list or dict that may be written to afterwards."""
 
 
-class _NotKnownError(Exception):
+class _NotKnownError(BaseException):
     """A lane, or something that has no place outside of flattened code."""
 
 
@@ -53,8 +53,6 @@ def run(s: Evaluator, function: Any, arguments: Arguments, refusal: FlattenError
     try:
         found = const_eval(s, functools.partial(_outcome, watch, function, args, named))
         assert isinstance(found, Static)
-        if found.value.raised is not None:
-            raise s.raised(found.value.raised, node)
         return _Converter(s, watch, copies).abstract(found.value.value)
     except _NotKnownError:
         raise refusal from None
@@ -93,19 +91,15 @@ def _of_strings(s: Evaluator, function: Any, arguments: Arguments, refusal: Flat
 class _RunOutcome:
     """What a run gives, as one known object."""
 
-    def __init__(self, value: Any, raised: type[BaseException] | None = None):
-        self.value, self.raised = value, raised
+    def __init__(self, value: Any):
+        self.value = value
 
 
 def _outcome(watch: Watch, function: Any, args: list[Any], named: dict[str, Any]) -> _RunOutcome:
     try:
         return _RunOutcome(watch.run(function, args, named))
-    except (ArithmeticError, ValueError, LookupError, TypeError, AttributeError):
-        raise
     except (RecursionError, MemoryError):
         raise _NotKnownError from None
-    except Exception as error:  # noqa: BLE001 - the function's own
-        return _RunOutcome(None, type(error))
 
 
 def _python(s: Evaluator, value: Abstract, copies: dict[Ref, Any], node: cst.CSTNode) -> Any:

@@ -291,3 +291,19 @@ def test_numbers_that_change_places_keep_their_dtypes(fn, target):
     for dtype in ("float32", "float64", "int32"):
         for numbers in ([], [6.5], [0.5], [1, 7, 0.5], [8, 9, 1, 10], [7, 1, 7, 7], [3, 2, 1, 5, 4]):
             check(fn, [np.array(numbers, dtype)], target)
+
+
+def crossings(a):
+    on, count = None, 0
+    for x in a:
+        if on is None:
+            on = x > 0
+        elif on and x < -1 or not on and x > 1:
+            on, count = not on, count + 1
+    return count, on is None
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_a_bool_of_numpy_is_not_none(target):
+    for numbers in ([], [1.0], [-2.0, 2.0, 0.5, -3.0, -1.0, 4.0]):
+        check(crossings, [np.array(numbers)], target)
