@@ -330,12 +330,16 @@ class Recipe:
         text = "\n".join([*head, *self.lines]).replace(MISS, miss)
         variables = {**self.cells, **more}
         code = _code(text, tuple(variables))
-        known = self.constants
-        constants = tuple(known[c - MARK] if type(c) is int and c >= MARK else c for c in code.co_consts)
         cells = tuple(variables[name] for name in code.co_freevars)
-        made = FunctionType(code.replace(co_consts=constants), self.function.__globals__, code.co_name, None, cells)
+        made = FunctionType(code.replace(co_consts=self._meant(code.co_consts)), self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
+
+    def _meant(self, constant: Any) -> Any:
+        """What a constant of the code stands for; Python's compiler makes one of a tuple of several."""
+        if type(constant) is tuple:
+            return tuple(map(self._meant, constant))
+        return self.constants[constant - MARK] if type(constant) is int and constant >= MARK else constant
 
 
 @lru_cache(maxsize=256)

@@ -307,3 +307,16 @@ def crossings(a):
 def test_a_bool_of_numpy_is_not_none(target):
     for numbers in ([], [1.0], [-2.0, 2.0, 0.5, -3.0, -1.0, 4.0]):
         check(crossings, [np.array(numbers)], target)
+
+
+def known_tuples(a):
+    if len(a) and a[0] > 0:
+        return None, None
+    return None, ("far", None), None
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_known_tuples_are_returned_by_every_call(target):
+    twin = pyflat.twin(known_tuples, target=target)
+    for numbers in ([1.0], [-1.0], [], [2.0]) * 3:
+        assert twin(np.array(numbers)) == known_tuples(np.array(numbers))
