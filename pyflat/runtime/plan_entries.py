@@ -330,8 +330,9 @@ class Recipe:
         text = "\n".join([*head, *self.lines]).replace(MISS, miss)
         variables = {**self.cells, **more}
         code = _code(text, tuple(variables))
+        code = code.replace(co_consts=self._meant(code.co_consts))
         cells = tuple(variables[name] for name in code.co_freevars)
-        made = FunctionType(code.replace(co_consts=self._meant(code.co_consts)), self.function.__globals__, code.co_name, None, cells)
+        made = FunctionType(code, self.function.__globals__, code.co_name, None, cells)
         made.__dict__["kept"] = self.kept
         return made
 

@@ -160,7 +160,8 @@ class Expressions:
         zero = self.rng.choice(("0.0", "1.0", "0.5"))
         name = self.name(FLOAT) or "0.25"
         first = self.rng.choice((f"max({zero}, {name})", f"({name} * {zero})", f"({zero} if {self.truth(depth - 1)} else {name})",
-                                 f"({name} + {zero})", f"min({self.real(depth - 1)}, {zero})", f"({name} - {self.real(0)})"))
+                                 f"({name} + {zero})", f"min({self.real(depth - 1)}, {zero})", f"({zero} if {name} > {zero} else {name})",
+                                 f"({name} - {self.real(0)})"))
         changed = zero if self.chance(0.7) else name
         second = re.sub(rf"(?<![\w.]){re.escape(changed)}(?![\w.])", f"(-{changed})", first)
         if not _is_expression(second):  # the name is bound in it

@@ -15,6 +15,7 @@ import ctypes
 import itertools
 import logging
 import os
+import re
 import sys
 import time
 import zlib
@@ -327,8 +328,36 @@ class _Translated(NamedTuple):
     llvm: bytes
 
 
+_CAST = re.compile(r" = (fpext|fptrunc) ")
+_ZERO = r"(?:0x0|0x8000000000000000|zeroinitializer|splat \((?:double|float)\s+0x0\))"
+_STRICT = re.compile(r"""^(\s*%(?:"[^"]*"|\S+) = fcmp [ou][gl]t )((?:<(\d+) x )?(double|float)>?) """
+                     rf"""(?:(%.*),\s*{_ZERO}|\s*{_ZERO}, (%.*))$""", re.MULTILINE)
+
+
+def _keeping_zeros(text: str) -> str:
+    """The module with zeros that LLVM does not see through, where `x > 0.0` and `x < 0.0` are asked beside float32.
+
+    `select (fcmp ogt x, 0.0), 0.0, (fpext x)` becomes `fpext (select (fcmp oge x, 0.0), 0.0, x)` in LLVM 22, which is
+    0.0 for -0.0; so with fptrunc.
+    """
+    if not _CAST.search(text):
+        return text
+    fences: dict[str, str] = {}
+
+    def fenced(found: re.Match[str]) -> str:
+        head, kind, count, real, left, right = found.groups()
+        fence = "@llvm.arithmetic.fence." + (f"v{count}" if count else "") + ("f64" if real == "double" else "f32")
+        fences[fence] = f"declare {kind} {fence}({kind})\n"
+        name = f'%"zero {found.start()}"'
+        operands = f"{left}, {name}" if left else f"{name}, {right}"
+        return f"  {name} = call {kind} {fence}({kind} zeroinitializer)\n{head}{kind} {operands}"
+
+    text = _STRICT.sub(fenced, text)
+    return "\n".join([text, *fences.values()])
+
+
 def _translated(text: str, cpu: Processor, passes: Passes) -> _Translated:
-    module = llvm.parse_assembly(text)
+    module = llvm.parse_assembly(_keeping_zeros(text))
     module.verify()
     machine = _machine(cpu)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
@@ -376,7 +405,7 @@ def _unpacked(contents: bytes | None) -> _Objects | None:
 
 def _key(text: str, cpu: Processor, passes: Passes) -> str:
     """Everything that machine code depends on: the module, the processor, and who translates."""
-    return key_of([text, passes.value, cpu.name, cpu.features, str(llvm.get_process_triple()),
+    return key_of([_keeping_zeros(text), passes.value, cpu.name, cpu.features, str(llvm.get_process_triple()),
                    __version__, llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)), np.__version__,
                    sys.implementation.cache_tag or sys.version])
 

@@ -194,3 +194,44 @@ def _engine_of(function: Callable[..., Any], *arguments: np.ndarray) -> NumbaEng
         patch.setattr(target, "compile", lambda *a, **k: made.append(compile_(*a, **k)) or made[-1])
         pyflat.twin(function, target="numba", cache=False)(*arguments)
     return made[0]
+
+
+def at_most_zero(x: float) -> tuple[float, bool]:
+    above = x > 0.0
+    return 0.0 if above else x, above
+
+
+def at_least_zero(x: float) -> tuple[float, float]:
+    if x < 0.0:
+        return 0.0, 1.0
+    return x, 2.0
+
+
+def both_signs(x: float) -> tuple[float, float]:
+    return (min(x, 0.0)), (max(x, 0.0))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("fn", [at_most_zero, at_least_zero, both_signs])
+def test_zeros_keep_their_signs(fn: Callable[[float], tuple[float, float]], dtype: str) -> None:
+    for count in (1, 4, 50):
+        given = np.array([-0.0, 0.0, 1.5, -1.5, 5e-5, -0.0, -np.inf] * count, dtype)
+        expected = [np.array(column, np.float64) for column in zip(*map(fn, given.tolist()), strict=True)]
+        for one, wanted in zip(pyflat.twin(fn, target="numba")(given), expected, strict=True):
+            assert one.astype(np.float64).tobytes() == wanted.tobytes()
+
+
+def last_but_one(a: Any, out: Any) -> float:
+    last: Any = 2.0
+    for i in range(len(a)):
+        out[i] = last
+        last = min(a[i], 0)
+    return float(last)
+
+
+@pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("f8", "f8")])
+def test_zeros_of_kernels_keep_their_signs(dtypes: tuple[str, str]) -> None:
+    a = np.array([-0.0, 1.0, -0.0, 0.0, -2.0] * 9, dtypes[0])
+    expected, found = np.zeros((2, 45), dtypes[1])
+    assert last_but_one(a, expected) == pyflat.twin(last_but_one, target="numba")(a, found)
+    assert expected.tobytes() == found.tobytes()
