@@ -117,7 +117,7 @@ def assign(s: Evaluator, target: View, value: Abstract, node: cst.CSTNode) -> No
 
         value = routines.in_memory(s, value, node)
         require_shape(s, target.extents, value.extents, node)
-    # a number is converted once, and even if the view is empty
+    # A number is converted once, for an empty view too: NumPy raises where it does not fit.
     number = None if isinstance(value, View | Pending) else element(s, value, target.dtype, node)
 
     def put_row(at: tuple[Abstract, ...]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyflat.errors import FlattenError
+from pyflat.errors import FlattenError, InternalError
 from pyflat.frontend.space import unsigned, width_rules
 from pyflat.frontend.state import facts
 from pyflat.frontend.state.frames import ControlLeft, Evaluator
@@ -66,7 +66,7 @@ def const_eval(s: Evaluator, compute: Callable[[], Any]) -> Abstract:
         return known_number(s, value)
     except (TypeError, AttributeError) as error:
         raise s.fault(type(error).__name__, str(error)) from None
-    except (ControlLeft, FlattenError, RecursionError, MemoryError):
+    except (ControlLeft, FlattenError, InternalError, RecursionError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - the user's own
         raise s.raised(type(error)) from None
