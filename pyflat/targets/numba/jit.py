@@ -329,9 +329,9 @@ class _Translated(NamedTuple):
 
 
 _CAST = re.compile(r" = (fpext|fptrunc) ")
-_ZERO = r"(?:0x0|0x8000000000000000|zeroinitializer|splat \((?:double|float)\s+0x0\))"
+_ZERO = r"(?:splat \((?:double|float)\s+)?0x(?:0|8000000000000000)\)?|zeroinitializer"
 _STRICT = re.compile(r"""^(\s*%(?:"[^"]*"|\S+) = fcmp [ou][gl]t )((?:<(\d+) x )?(double|float)>?) """
-                     rf"""(?:(%.*),\s*{_ZERO}|\s*{_ZERO}, (%.*))$""", re.MULTILINE)
+                     rf"""(?:(%.*),\s*(?:{_ZERO})|\s*(?:{_ZERO}), (%.*))$""", re.MULTILINE)
 
 
 def _keeping_zeros(text: str) -> str:

@@ -207,12 +207,16 @@ def at_least_zero(x: float) -> tuple[float, float]:
     return x, 2.0
 
 
+def above_minus_zero(x: float) -> tuple[float, bool]:
+    return 0.0 if x > -0.0 else x, x > -0.0
+
+
 def both_signs(x: float) -> tuple[float, float]:
     return (min(x, 0.0)), (max(x, 0.0))
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-@pytest.mark.parametrize("fn", [at_most_zero, at_least_zero, both_signs])
+@pytest.mark.parametrize("fn", [at_most_zero, at_least_zero, above_minus_zero, both_signs])
 def test_zeros_keep_their_signs(fn: Callable[[float], tuple[float, float]], dtype: str) -> None:
     for count in (1, 4, 50):
         given = np.array([-0.0, 0.0, 1.5, -1.5, 5e-5, -0.0, -np.inf] * count, dtype)
