@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -35,33 +34,18 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, c
 _ALLOCATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-@contextmanager
-def _under_way(sites: Sequence[Any], watch: bool, calls: bool) -> Iterator[RunningCall]:
-    """Python's functions that the kernel `calls` raise what NumPy warns of, in a call that is to `watch`."""
-    call = RunningCall(sites)
-    THREAD.calls.append(call)
-    how: Literal["raise", "ignore"] = "raise" if watch else "ignore"
-    try:
-        with np.errstate(all=how, under="ignore") if calls else nullcontext():
-            yield call
-    finally:
-        THREAD.calls.pop()
-    if call.errors:
-        raise call.errors[0]
-
-
 def _make(_: int, site: int, shape: int) -> int:
     call = THREAD.calls[-1]
-    dtype, rank = ("u1", 1) if site == ROOM else call.sites[site >> 1]
+    dtype, extents = (_BYTE, _extents(1)) if site == ROOM else call.sites[site >> 1]
     try:
-        extents = _extents(rank).from_address(shape)[:] if rank else ()
-        return call.keep((np.zeros if site & 1 and site != ROOM else np.empty)(extents, dtype))
+        return call.keep((np.zeros if site & 1 and site != ROOM else np.empty)(extents.from_address(shape)[:], dtype))
     except BaseException as error:  # noqa: BLE001 - the machine code in between must end first
         call.errors.append(error)
         return 0
 
 
 _make_array = _ALLOCATE(_make)
+_BYTE = np.dtype("u1")
 
 
 @cache
@@ -80,7 +64,8 @@ class _Code:
         self.call = _PROTOTYPE(self.machine.address)
         self.kept, self.met = sum(code.kept), len(code.met)
         """Numbers behind the results: some that mean nothing, and a flag for each warning."""
-        self.sites = [(op.attr("dtype"), len(op.args) - 1) if op.opcode == "alloc" else None for op in code.sites]
+        self.sites = [(np.dtype(op.attr("dtype")), _extents(len(op.args) - 1)) if op.opcode == "alloc" else None
+                      for op in code.sites]
         self.calls = "PyObject_Vectorcall" in code.symbols
         self.bodies = [plan.inner for plan in code.outlined.values()]
 
@@ -95,7 +80,7 @@ class _Making:
     watch: bool
 
     def __call__(self, *arguments: Any) -> Any:
-        with _under_way(self.code.sites, self.watch, self.code.calls) as met:
+        with RunningCall(self.code.sites, self.watch, self.code.calls) as met:
             found = self.call(*arguments)
         if not self.returned or found is NotImplemented or found is ...:
             return found
@@ -152,7 +137,7 @@ class NumbaKernel:
         """`careful` and so on: see `runtime.kernel_threads.RunnableKernel`."""
         code = self.version(careful)
         block, results = self._block(arguments), self._room(code)
-        with _under_way(code.sites, watch, code.calls) as met:
+        with RunningCall(code.sites, watch, code.calls) as met:
             state = _ran(code, block, results, _watched(), careful=careful, watch=watch, strict=strict)
         first = len(self.kinds) + len(self.returned)
         if state in ("fault", "unclear") or state == "warning" and not careful:

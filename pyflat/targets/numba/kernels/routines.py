@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -194,16 +193,32 @@ def _is_set(b: ir.IRBuilder, pointer: Any) -> Any:
 
 
 # --- what is called
-@dataclass(slots=True)
 class RunningCall:
     """A call of a kernel under way: what its sites are, the arrays that it has made by their addresses, and what Python
-    has raised."""
+    has raised. Python's functions that the kernel `calls` raise what NumPy warns of, in a call that is to `watch`."""
 
-    sites: Sequence[Any]
-    made: dict[int, Any] = field(default_factory=dict)
-    asked: dict[Op, Any] = field(default_factory=dict)
-    """What the last call gave of which several parts are asked for."""
-    errors: list[BaseException] = field(default_factory=list)
+    __slots__ = ("asked", "errors", "made", "sites", "state")
+
+    def __init__(self, sites: Sequence[Any], watch: bool, calls: bool):
+        self.sites = sites
+        self.state = np.errstate(all="raise" if watch else "ignore", under="ignore") if calls else None
+        self.made: dict[int, Any] = {}
+        self.asked: dict[Op, Any] = {}
+        """What the last call gave of which several parts are asked for."""
+        self.errors: list[BaseException] = []
+
+    def __enter__(self) -> RunningCall:
+        THREAD.calls.append(self)
+        if self.state is not None:
+            self.state.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        if self.state is not None:
+            self.state.__exit__(*raised)
+        THREAD.calls.pop()
+        if self.errors and raised[0] is None:
+            raise self.errors[0]
 
     def keep(self, array: Any) -> int:
         address = address_of(array) or id(array)
