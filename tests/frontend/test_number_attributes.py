@@ -149,6 +149,36 @@ def test_numbers_have_the_attributes_of_pythons(function, target):
         assert repr(want) == repr(got)
 
 
+def at_a_pole(x):
+    y, near = np.sin(x), np.abs(np.cos(x)) < 0.5
+    try:
+        y[near] = np.sign(np.tan(x)[near]) * np.inf
+    except TypeError:
+        if near:
+            y = np.sign(np.tan(x)) * np.inf
+    try:
+        return y.squeeze()[()]
+    except AttributeError:
+        return y
+
+
+def of_its_axis(x):
+    y = np.sin(x)
+    above = y[y > 0.5]
+    return y.max() + y.round(2) * y.any() + (above[0] if len(above) else -1.0) + above.sum() + y[True].size + y[()]
+
+
+@pytest.mark.parametrize("function", [at_a_pole, of_its_axis, lambda x: np.sin(x)[np.bool_(True)][0]])
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.filterwarnings("ignore::pyflat.LaneWarning")
+def test_numbers_of_numpys_are_arrays_without_axes(function, target):
+    twin = pyflat.twin(function, target=target)
+    for x in (0.0, -0.0, 0.5, 1.5, -3.0, 4.6, 1e6):
+        with np.errstate(invalid="ignore"):
+            want = outcome(function, x)
+        assert repr(want) == repr(by_twin(twin, x))
+
+
 def both_parts(x):
     return x.as_integer_ratio()
 

@@ -137,7 +137,7 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     if done is None:
         done = numpy_functions.call(s, fn, arguments, node, is_pure)
     if done is not None:
-        return done
+        return kernel_arrays.of_known_dtype(s, fn, arguments, done, node)
     if any(fn is each for each in _REPLACEMENTS):
         return None
     try:
@@ -181,7 +181,9 @@ def function(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> 
     if fn in (float, int, bool) or getattr(fn, "__module__", "") in _PYTHON_MODULES:
         return s.mark_python(result, arguments.positional)
     by_numpy = str(getattr(fn, "__module__", "numpy")).startswith("numpy")
-    return s.mark_numpy(result, arguments.positional) if by_numpy else result
+    if not by_numpy:
+        return result
+    return kernel_arrays.of_known_dtype(s, fn, arguments, s.mark_numpy(result, arguments.positional), node)
 
 
 _PYTHON_MODULES = {record.python.rpartition(".")[0] for record in RECORDS.values()} - {"numpy", ""}

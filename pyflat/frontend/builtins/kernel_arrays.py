@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
@@ -11,12 +11,14 @@ import numpy as np
 from pyflat.frontend.builtins import kernel_routines, kernel_views
 from pyflat.frontend.builtins.support import Given, bind_names
 from pyflat.frontend.space import arrays, memories, routines, uint64, whole_arrays, width_rules
+from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
-from pyflat.frontend.state.kinds import lane, numeric_kind
+from pyflat.frontend.state.kinds import alternatives, lane, numeric_kind
 from pyflat.frontend.state.values import (
     NONE,
     Abstract,
     Arguments,
+    Array,
     BoundMethod,
     GuardedUnion,
     ListRef,
@@ -28,7 +30,7 @@ from pyflat.frontend.state.values import (
 from pyflat.frontend.state.widths import OF_KIND, PYTHON
 from pyflat.functions import narrow_functions
 from pyflat.ir.nodes import FALSE, Value
-from pyflat.ir.types import FLOAT, INT, Kind
+from pyflat.ir.types import BOOL, FLOAT, INT, Kind
 
 _SHAPED = "shape dtype !order !device !like"
 _LIKE = "a dtype !order !subok !shape !device"
@@ -42,6 +44,8 @@ _COPIES: dict[Any, str] = {np.array: "a dtype", np.copy: "a"}
 _DTYPES: dict[Any, str] = {getattr(np, name): np.dtype(name).str[1:] for name in (
     "bool_", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")}
 _PROGRESSIONS = (np.arange, np.linspace, np.eye, np.identity)
+_COUNTS = (np.count_nonzero, np.argmax, np.argmin, np.searchsorted)
+_WIDE = frozenset({None, "i8", "f8", "b1"})
 _PREDICATES: set[Any] = {np.isnan, np.isinf, np.isfinite}
 _WIDE_ENOUGH: set[Any] = _PREDICATES | {
     np.floor, np.ceil, np.trunc, np.rint, np.abs, np.fabs, np.minimum, np.maximum, np.fmin, np.fmax, np.sqrt,
@@ -57,6 +61,10 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
         return _cast(s, fn, arguments, node)
     if not isinstance(fn, np.ufunc) and callable(fn) and _is_maker(fn):
         return _made(s, fn, arguments, node)
+    if fn is np.where and s.widths.narrow and (made := _where(s, arguments, node)) is not None:
+        return made
+    if s.widths.narrow and kernel_routines.is_routine(fn):
+        arguments = Arguments([_narrow(s, v, node) or v for v in arguments.positional], arguments.named)
     if (made := kernel_routines.call(s, fn, arguments, node)) is not None:
         return made
     if (made := kernel_views.call(s, fn, arguments, node)) is not None:
@@ -70,6 +78,30 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
     named = {name: value for name, value in arguments.named.items() if name != "dtype"}
     dtype = _dtype(s, Given(s, f"np.{fn.__name__}", arguments.named, node), node)
     return kernel_routines.progression(s, fn, Arguments(arguments.positional, named), dtype, node)
+
+
+def of_known_dtype(s: Evaluator, fn: Any, arguments: Arguments, made: Abstract, node: cst.CSTNode) -> Abstract:
+    """What a function of NumPy's that is no ufunc gives. Most know numbers of float64, int64 and bool only, and would
+    say so of what they make of others."""
+    widths = s.widths
+    if not widths.narrow or isinstance(fn, np.ufunc) or fn in _COUNTS or "dtype" in arguments.named:
+        return made
+    given = list(_numbers(s, [*arguments.positional, *arguments.named.values()]))
+    if any(not widths.of(v) <= _WIDE for v in given) and any(
+            v.kind is not BOOL and widths.of(v) <= _WIDE for v in _numbers(s, [made])):
+        raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar other than float64", node,
+                       help=f"convert it first: np.{fn.__name__}(float(x))")
+    return made
+
+
+def _numbers(s: Evaluator, values: Iterable[Abstract]) -> Iterator[Value]:
+    for value in (one for each in values for one in alternatives(each)):
+        if isinstance(value, Value):
+            yield value
+        elif isinstance(value, Seq):
+            yield from _numbers(s, value.items)
+        elif isinstance(value, Array | ListRef):
+            yield from _numbers(s, heap.contents(s, value.store if isinstance(value, Array) else value))
 
 
 def is_cast(fn: Any) -> bool:
@@ -101,7 +133,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
     """Functions of NumPy's narrow scalars: what is computed in float64 has that function's digits, few others have."""
     widths = s.widths
     given = [value for value in arguments.positional if isinstance(value, Value)]
-    wide = all(widths.of(value) <= {None, "i8", "f8", "b1"} for value in given)
+    wide = all(widths.of(value) <= _WIDE for value in given)
     kinds = {numeric_kind(value) for value in arguments.positional}
     if wide and not (widths.narrow and FLOAT in kinds and any(value.kind is not FLOAT for value in given)):
         return None
@@ -118,7 +150,7 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
     if loop is None:
         raise s.refuse("flatten/not-yet", f"np.{fn.__name__} of a NumPy scalar other than float64", node,
                        help=f"convert it first: np.{fn.__name__}(float(x))")
-    operands, result, _ = loop
+    operands = loop.operands
     if operands == "f4" and fn.__name__ in narrow_functions.NAMES:
         made: Abstract = s.build.op("narrow", *(width_rules.operand(s, widths, v, "f4") for v in arguments.positional),
                                     function=fn.__name__)
@@ -127,10 +159,27 @@ def _of_narrow(s: Evaluator, fn: np.ufunc, arguments: Arguments, node: cst.CSTNo
         floats = Arguments([v if isinstance(v, Static) else width_rules.as_dtype(s, widths, v, "f8")
                             for v in arguments.positional], {})
         return s.space.call(Static(fn), floats, node)
-    numbers = [width_rules.operand(s, widths, value, operands) for value in arguments.positional]
-    plain = [widths.mark(s.build.op("select", FALSE, v, v), frozenset({None})) for v in numbers]
-    made = s.space.call(Static(fn), Arguments(list(plain), {}), node)
-    return made if result == "b1" or not isinstance(made, Value) else width_rules.cast(s, widths, made, result)
+    return _in_loop(s, fn, (), arguments.positional, loop, node)
+
+
+def _where(s: Evaluator, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
+    """np.where of numbers, one of them narrow: in the dtype in which NumPy compares the two."""
+    cond, *given = arguments.positional
+    if arguments.named or len(given) != 2 or all(
+            s.widths.of(value) <= _WIDE for value in given if isinstance(value, Value)):
+        return None
+    loop = _loop(s, np.maximum, given)
+    return None if loop is None else _in_loop(s, np.where, (cond,), given, loop, node)
+
+
+def _in_loop(s: Evaluator, fn: Any, first: Sequence[Abstract], given: Sequence[Abstract],
+             loop: width_rules.OperatorLoop, node: cst.CSTNode) -> Abstract:
+    """`fn` of numbers that are converted as for NumPy's loop, and what that gives."""
+    operands, result, _ = loop
+    numbers = [width_rules.operand(s, s.widths, value, operands) for value in given]
+    plain = [s.widths.mark(s.build.op("select", FALSE, v, v), frozenset({None})) for v in numbers]
+    made = s.space.call(Static(fn), Arguments([*first, *plain], {}), node)
+    return made if result == "b1" or not isinstance(made, Value) else width_rules.cast(s, s.widths, made, result)
 
 
 def _loop(s: Evaluator, fn: np.ufunc, given: Sequence[Abstract]) -> width_rules.OperatorLoop | None:
@@ -183,7 +232,8 @@ def _made(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abs
 
 def _narrow(s: Evaluator, values: Abstract, node: cst.CSTNode) -> Abstract | None:
     """An array of NumPy's narrow numbers, which have to be in memory; None for others."""
-    if not s.widths.narrow or any(memories.is_view(v) for v in s.space.sequence_items(values, node) or ()):
+    items = s.space.sequence_items(values, node) if isinstance(values, ListRef | Seq) else None
+    if not s.widths.narrow or items is None or any(map(memories.is_view, items)):
         return None
     dtype = arrays.dtype_of_numbers(s, arrays.as_grid(s, values, node))
     return None if dtype in ("f8", "i8", "b1", "") else routines.in_memory(s, values, node, dtype)

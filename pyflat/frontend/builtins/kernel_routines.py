@@ -163,6 +163,10 @@ _OF_NUMBERS = {np.interp: slice(1, 3), np.quantile: slice(1), np.percentile: sli
 _ROUTINES: dict[Any, tuple[str, Routine]] = {attrgetter(name)(np): (name, row) for name, row in _BY_NAME.items()}
 
 
+def is_routine(fn: Any) -> bool:
+    return fn in _ROUTINES
+
+
 def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abstract | None:
     """The value of a routine of arrays in memory; None where it is no routine, or no operand is such an array."""
     found = _ROUTINES.get(fn)

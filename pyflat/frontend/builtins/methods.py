@@ -34,6 +34,7 @@ from pyflat.frontend.space import (
     unsigned,
 )
 from pyflat.frontend.space import numbers as num
+from pyflat.frontend.space.objects import OF_NUMPY_NUMBERS
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import is_number_union, lane, maybe_unbound, per_alternative
@@ -118,6 +119,11 @@ def method(s: Evaluator, bound: BoundMethod, arguments: Arguments, node: cst.CST
             given = bind_names(s, "astype", "dtype !order !casting !subok !copy", arguments, node)
             kind = making.dtype_of(s, given, node)
             return None if kind is None else s.mark_numpy(arrays.element(s, receiver, kind, node))
+        case Value() if name in OF_NUMPY_NUMBERS:
+            return s.space.call(Static(getattr(np, name)),
+                                Arguments([receiver, *arguments.positional], arguments.named), node)
+        case Value() if name == "squeeze" and not arguments.positional and not arguments.named:
+            return receiver
         case Value() if name == "item":
             return s.mark_python(receiver, [receiver])
         case Value() if name == "conjugate":

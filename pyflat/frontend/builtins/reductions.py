@@ -25,6 +25,7 @@ from pyflat.ir.types import BOOL, FLOAT, INT
 _BLOCK = 128
 """NumPy's pairwise summation splits longer arrays; up to here it adds eight interleaved sums."""
 _PAIRWISE_FROM = 8
+_WIDEN = "convert them first: np.float64(x)"
 Row = Sequence[Abstract]
 Reduce = Callable[[Evaluator, Row, cst.CSTNode], Abstract]
 
@@ -36,6 +37,7 @@ def reduction(reduce: Reduce, *, ordered: bool = False, strict: bool = False) ->
     def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         value = given.value("a")
         found = arrays.as_grid(s, value, node)
+        arrays.require_wide(s, found, node, f"{given.title}()", _WIDEN)
         axis = given.static("axis", None)
         if axis is None or found.ndim < 2:
             if axis is not None:
@@ -271,6 +273,7 @@ def running(opcode: str) -> Any:
 
     def handler(s: Evaluator, given: Given, node: cst.CSTNode) -> Abstract:
         found = arrays.as_grid(s, given.value("a"), node)
+        arrays.require_wide(s, found, node, f"{given.title}()", _WIDEN)
         if given.static("axis", None) not in (None, 0, -1) or found.ndim > 1:
             raise s.refuse("flatten/not-yet", "a running total over an axis of an array of several axes", node,
                            help="go over the rows in a loop")

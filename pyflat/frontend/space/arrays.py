@@ -222,13 +222,18 @@ def joined_kind(s: Evaluator, grids: Iterable[Grid], node: cst.CSTNode | None) -
 def new(s: Evaluator, elements: Grid, node: cst.CSTNode | None, kind: Kind | None = None, frozen: str = "") -> Array:
     """A fresh array of these elements, converted to one kind as NumPy promotes them."""
     s.widths.seen = True
-    if kind is None and s.widths.kernel and dtype_of_numbers(s, elements) not in ("f8", "i8", "b1"):
-        raise s.refuse("flatten/not-yet", "an array of numbers of NumPy's narrow dtypes", node,
-                       help="name the dtype: np.array([...], dtype=np.float64)")
+    if kind is None:
+        require_wide(s, elements, node, "an array", "name the dtype: np.array([...], dtype=np.float64)")
     kind = kind or joined_kind(s, [elements], node)
     store = StoreRef(kind, frozen, in_order=elements.ndim < 2 or not _some_turned(s))
     s.state.heap[store] = tuple(element(s, v, kind, node) for v in elements.flat)
     return Array(store, np.arange(elements.size).reshape(elements.shape))
+
+
+def require_wide(s: Evaluator, elements: Grid, node: cst.CSTNode | None, what: str, help: str) -> None:
+    """Arrays made of a kernel's numbers are of float64, int64 or bool."""
+    if s.widths.kernel and dtype_of_numbers(s, elements) not in ("f8", "i8", "b1"):
+        raise s.refuse("flatten/not-yet", f"{what} of numbers of NumPy's narrow dtypes", node, help=help)
 
 
 def dtype_of_numbers(s: Evaluator, elements: Grid) -> str:

@@ -25,6 +25,7 @@ from pyflat.frontend.space import (
     unsigned,
     whole_arrays,
 )
+from pyflat.frontend.space.number_classes import classes_of
 from pyflat.frontend.space.scalars import const_eval
 from pyflat.frontend.state import derived, heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -311,6 +312,8 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     items = sequence_items(s, owner, node)
     if items is None:
         if numeric_kind(owner) is not None:
+            if (part := _of_numpy_number(s, owner, key, node)) is not None:
+                return part
             if s.widths.seen:
                 raise s.fault("TypeError", "a number is not subscriptable", node)
             raise s.raised(TypeError, node, "a number is not subscriptable")
@@ -318,6 +321,22 @@ def index(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> A
     if isinstance(key, Static):
         return _item(s, items, key.value, node)
     return lane_index(s, items, key, node)
+
+
+def _of_numpy_number(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CSTNode) -> Abstract | None:
+    """A number of NumPy's is indexed as an array without axes: by () it is the number, by a bool an array of it, or of
+    nothing."""
+    if isinstance(key, Slice | Axes) or not isinstance(owner, Value) or not s.is_numpy(owner) or (
+            np.ndarray in classes_of(s, owner)):
+        return None
+    if isinstance(key, Static) and type(key.value) is tuple and not key.value or isinstance(key, Seq) and not key.items:
+        return owner
+    if numeric_kind(key) is not BOOL:
+        return None
+    one, none = (arrays.new(s, arrays.filled((n,), [owner] * n), node, numeric_kind(owner)) for n in (1, 0))
+    if isinstance(key, Static):
+        return one if key.value else none
+    return GuardedUnion(lane(key), one, none)
 
 
 @per_alternative("key")

@@ -162,6 +162,10 @@ def _nothing(*_: object) -> None:
     return None
 
 
+OF_NUMPY_NUMBERS = ("any", "all", "max", "min", "sum", "prod", "mean", "round")
+"""Methods of NumPy's numbers that are its functions of one number."""
+
+
 def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) -> Abstract:
     if name in ("real", "numerator"):
         return num.unary(s, "pos", owner)
@@ -169,7 +173,8 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
         return Static(0.0) if owner.kind is FLOAT else Static(0)
     if name in ("ndim", "shape", "size") and s.may_be_numpy(owner):
         return Static({"ndim": 0, "shape": (), "size": 1}[name])
-    if name == "astype" and s.is_numpy(owner):
+    if s.is_numpy(owner) and (name == "astype" or name in ("squeeze", *OF_NUMPY_NUMBERS)
+                              and np.ndarray not in number_classes.classes_of(s, owner)):
         return BoundMethod(owner, name)
     if name == "denominator" and owner.kind is not FLOAT:
         return Static(1)

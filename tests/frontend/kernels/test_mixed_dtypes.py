@@ -9,6 +9,8 @@ import pytest
 
 import pyflat
 from tests.frontend.kernels.test_uint64 import checked
+from tests.generator.kernels.differential import Outcome, compare
+from tests.generator.kernels.inputs import Written
 
 TARGETS = pytest.mark.parametrize("target", ["numpy", "numba"])
 WIDE = "np.arange(6, dtype=np.int64) - 2, np.linspace(-3, 3, 6).astype(np.float32), np.linspace(-1, 5, 6)"
@@ -166,3 +168,36 @@ def test_rows_are_unpacked(target):
     checked(pairs, target, "np.arange(8.0).reshape(4, 2), np.zeros(4)")
     checked(pairs, target, "np.arange(12.0).reshape(4, 3), np.zeros(4)")  # too many values
     checked(a_stack, target, "np.array([[0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 0]]), 0, 0")
+
+
+# --- functions of NumPy's that are no ufuncs, of numbers and of lists of them
+
+CHOICES = [f"np.where(a[i] > b[i], {x}, {y})" for x in ("a[i]", "0.1", "2") for y in ("b[i]", "a[i]", "0.1", "1")]
+LISTS = [f"np.{name}([a[i], b[i], a[0]])" for name in ("max", "min", "sum", "prod", "mean", "median", "std", "nansum")]
+SINGLE = [f"np.{name}(a[i])" for name in (
+    "sum", "max", "mean", "std", "median", "nansum", "cumsum", "ravel", "nan_to_num", "round", "fix", "sinc", "count_nonzero",
+    "zeros_like", "clip")]
+SINGLE[-1] = "np.clip(a[i], -1, 2)"
+METHODS = ["a[i].max() + a[i].round(1).squeeze()[()]", "a[i].mean()", "a[i][a[i] > 1].size", "a[i][a[i] > 0.5][0:1].sum()", "a[i][b[i] >= 0][0]"]
+
+
+def _kernel(expression, tmp_path):
+    text = "import numpy as np\ndef kernel(a, b, out):\n    t = 0\n    for i in range(len(a)):\n"
+    text += f"        z = {expression}\n        t += z * z\n        out[i] = np.float64(0.0) + (z / 3)\n    return t\n"
+    (tmp_path / "kernels.py").write_text(text)
+    found = {}
+    exec(compile(text, tmp_path / "kernels.py", "exec"), found)
+    return found["kernel"]
+
+
+@pytest.mark.filterwarnings("ignore::pyflat.LaneWarning")
+@pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f4", "f8"), ("i1", "f4"), ("i8", "i1"), ("u1", "u1"), ("f8", "b1")])
+@pytest.mark.parametrize("expression", [*CHOICES, *LISTS, *SINGLE, *METHODS])
+def test_functions_have_numpys_dtype_or_are_refused(expression, dtypes, tmp_path):
+    kernel, outcome = _kernel(expression, tmp_path), Outcome()
+    arrays = [f"np.array([{row}], np.dtype('{dtype}'))" for row, dtype in zip(
+        ("1, 2, 1, 0, 3", "2, 0, 1, 3, 1"), dtypes, strict=True)]
+    compare(kernel, pyflat.twin(kernel), Written(f"{', '.join(arrays)}, np.zeros(5)", "ignore"), outcome)
+    assert not outcome.failures, str(outcome.failures[0])
+    if expression in CHOICES:
+        assert not outcome.refusals
