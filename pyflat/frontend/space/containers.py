@@ -333,7 +333,8 @@ def _of_numpy_number(s: Evaluator, owner: Abstract, key: Subscript, node: cst.CS
         return owner
     if numeric_kind(key) is not BOOL:
         return None
-    one, none = (arrays.new(s, arrays.filled((n,), [owner] * n), node, numeric_kind(owner)) for n in (1, 0))
+    one = arrays.new(s, arrays.filled((1,), [owner]), node)
+    none = arrays.new(s, arrays.filled((0,), []), node, owner.kind)
     if isinstance(key, Static):
         return one if key.value else none
     return GuardedUnion(lane(key), one, none)
