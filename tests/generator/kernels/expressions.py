@@ -119,6 +119,8 @@ def _function(scope: Scope, depth: int) -> str:
         f"np.sign({inside})", f"math.log(abs({inside}) + 1.0)", f"np.sin({inside})", f"np.log({inside})", f"np.tanh({inside})",
         f"np.log1p(np.abs({inside}))", f"np.arctan2({inside}, {atom(scope)})", f"np.hypot({atom(scope)}, {inside})",
         f"np.log10(np.fabs({inside}) + 1)", f"np.cbrt({inside})", f"np.cos({inside})", f"np.exp({inside})",
+        f"np.where({atom(scope)} < {inside}, {atom(scope)}, {atom(scope)})[()]", f"np.nan_to_num({inside})", f"np.round({inside}, 1)",
+        f"np.{scope.r.choice(('max', 'sum', 'mean', 'median', 'prod'))}([{inside}, {atom(scope)}])",
     ))
 
 
