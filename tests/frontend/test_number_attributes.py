@@ -117,13 +117,15 @@ FUNCTIONS = [default, caught, ratio, plain, of_an_int, grown, either, much, *(
     lambda x: f"{Celsius(x):.2f}", lambda x: Celsius(x) in (0.5, 1.0), lambda x: Celsius(Celsius(x)).fahrenheit(),
     lambda x: Celsius("1.5") * x, lambda x: Celsius() + x, lambda x: [Celsius(x)][0] * 2,
     lambda x: {Celsius(1.0): 5.0}[1.0] * x, lambda x: Level.HIGH if x > 0 else Level.LOW,
+    lambda x: int(x).is_integer() if x > 1 else x.numerator if x < 0 else 2.5,
+    lambda x: x.bit_length() if x > 1 else (x > 0).is_integer() if x < 0 else x.denominator if x == 1 else 2.5,
     lambda x: str(Level.LOW) + repr(Level.HIGH), lambda x: float(fractions.Fraction(int(x), 3) + 1))]
 
 
 def outcome(function, x):
     try:
         found = function(x)
-    except (ValueError, OverflowError, ZeroDivisionError) as error:
+    except (ValueError, OverflowError, ZeroDivisionError, AttributeError) as error:
         return type(error).__name__
     parts = found if isinstance(found, tuple) else (found,)
     return tuple(int(part) if isinstance(part, enum.IntEnum) else

@@ -167,6 +167,9 @@ OF_NUMPY_NUMBERS = ("any", "all", "max", "min", "sum", "prod", "mean", "round")
 
 
 def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) -> Abstract:
+    if not any(hasattr(cls, name) for cls in number_classes.classes_of(s, owner)) and (
+            s.catches(AttributeError) or not hasattr(np.ndarray, name)):
+        raise s.raised(AttributeError, node, f"{name!r} of a number")
     if name in ("real", "numerator"):
         return num.unary(s, "pos", owner)
     if name == "imag":
@@ -176,13 +179,10 @@ def _number_attribute(s: Evaluator, owner: Value, name: str, node: cst.CSTNode) 
     if s.is_numpy(owner) and (name == "astype" or name in ("squeeze", *OF_NUMPY_NUMBERS)
                               and np.ndarray not in number_classes.classes_of(s, owner)):
         return BoundMethod(owner, name)
-    if name == "denominator" and owner.kind is not FLOAT:
+    if name == "denominator":
         return Static(1)
     if name in ("is_integer", "conjugate", "item", "bit_length", "bit_count", "as_integer_ratio"):
         return BoundMethod(owner, name)
-    if not any(hasattr(cls, name) for cls in number_classes.classes_of(s, owner)) and (
-            s.catches(AttributeError) or not hasattr(np.ndarray, name)):
-        raise s.raised(AttributeError, node, f"{name!r} of a number")
     raise s.refuse("flatten/unsupported-expression", f"attribute .{name} of a number", node,
                    help=s.one_number)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import libcst as cst
+import libcst.matchers as m
 
 from pyflat.frontend.state import heap
 from pyflat.frontend.state.frames import Evaluator
@@ -164,6 +165,8 @@ def bind(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> None:
                 bind(s, subject, pattern.pattern)
             if pattern.name is not None:
                 s.store(pattern.name.value, subject)
+        case cst.MatchOr():
+            _bind_fitting(s, subject, [part.pattern for part in pattern.patterns])
         case cst.MatchList() | cst.MatchTuple():
             _bind_star(s, subject, pattern)
             _bind_parts(s, _sequence_parts(s, subject, pattern) or [])
@@ -178,6 +181,20 @@ def bind(s: Evaluator, subject: Abstract, pattern: cst.MatchPattern) -> None:
                 entries = s.space.dict_entries(subject)
                 rest = {key: value for key, value in entries.items() if key not in known}
                 s.store(pattern.rest.value, heap.new_dict(s, rest))
+
+
+def _bind_fitting(s: Evaluator, subject: Abstract, patterns: Sequence[cst.MatchPattern]) -> None:
+    """Bind the names of the first alternative that fits: each has the same names."""
+    names = m.MatchAs(name=m.Name()) | m.MatchStar(name=m.Name()) | m.MatchMapping(rest=m.Name())
+    if not m.findall(patterns[0], names):
+        return
+    first = s.space.truth(matches(s, subject, patterns[0])) if patterns[1:] else Static(True)
+    if not isinstance(first, Static):
+        s.branch(first, lambda: bind(s, subject, patterns[0]), lambda: _bind_fitting(s, subject, patterns[1:]))
+    elif first.value:
+        bind(s, subject, patterns[0])
+    else:
+        _bind_fitting(s, subject, patterns[1:])
 
 
 def _bind_parts(s: Evaluator, parts: Parts) -> None:

@@ -82,6 +82,26 @@ def alternatives_of_floats(x):
             return y * 2
 
 
+def alternatives_that_capture(x):
+    y = 3.0
+    try:
+        match (x > 1, x):
+            case (True, ((0.0 | 2.0) as y)) | (False, y) if y > -2:
+                return y + 1
+            case (_, *y) | [*y, _, 1]:
+                return y[0] * 4
+    except UnboundLocalError:
+        return -1.0
+
+
+def alternatives_with_other_parts(x):
+    match _Point(x, x - 1), {"k": x, "m": 2.0}:
+        case (_Point(1.0, y=v), {**r}) | (_Point(v, 0.5), {"k": _, **r}) | ({"k": v}, {**r}):
+            return v + len(r)
+        case (_Point(y=v) as p, {"m": 2.0, **r}) | (p, {"k": v, **r}):
+            return v * p.x + r["k"]
+
+
 def patterns_of_other_types(x):
     match x:
         case [a, b]:
