@@ -59,7 +59,7 @@ class Options:
     max_trips   the iteration limit of loops that are not unrolled; elements that exceed it raise `TripLimitError`
     errors      what to do where the original raises: "raise": raise the exception of the first such element; "mask":
                 return (values, faults), with nan, 0 or False in those elements; "nan": return nan there; "unchecked":
-                detect nothing, so that those elements contain garbage
+                detect nothing, so that those elements contain garbage, and those that only the original can compute
     dtype       "float64": compute floats in float64, like Python; "float32": compute them in float32
                 (see docs/reference/semantics.md); "input": in float32 if every float array and NumPy scalar of the
                 call is float32, else in float64
