@@ -90,11 +90,12 @@ UNSIGNED = frozenset({"u_shl", "u_shr", "u_div", "u_mod", "u_float"})
 @dataclass(frozen=True, slots=True)
 class ArrayArgument:
     """An array as an argument of a kernel. Its parameters: the memory, where no argument before has it, and the length
-    of each axis. Arguments of one number `memory` overlap."""
+    of each axis. Arguments of one number `memory` overlap. `native`: in the machine's byte order."""
 
     dtype: str
     rank: int
     memory: int
+    native: bool = True
 
 
 @dataclass(frozen=True, slots=True)

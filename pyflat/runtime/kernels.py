@@ -347,11 +347,16 @@ class Kernels:
                    ) -> dict[str, Argument]:
         from pyflat.ir.memory import ArrayArgument, ScalarArgument
 
-        memories = _memories(arrays)
+        memories = _memories({name: given[name] for name in arrays})
+        for name, value in arrays.items():
+            if value is not given[name] and list(memories.values()).count(memories[name]) > 1:
+                raise refuse("flatten/not-yet", f"{name!r}, which is unaligned or in another byte order, overlaps "
+                             "another argument", help=f"pass copies: {name}.astype({name}.dtype.newbyteorder('='))")
         described: dict[str, Argument] = {}
         for name, value in given.items():
             if name in arrays:
-                described[name] = ArrayArgument(value.dtype.str[1:], value.ndim, memories[name])
+                described[name] = ArrayArgument(value.dtype.str[1:], value.ndim, memories[name],
+                                                value.dtype.isnative)
             elif isinstance(value, np.ndarray | np.generic) and name not in static:
                 dtype = value.dtype.str[1:]
                 if dtype not in _DTYPES:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import FlattenError, Span
-from pyflat.frontend.space import unsigned
+from pyflat.frontend.space import memories, unsigned
 from pyflat.frontend.state import templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane
@@ -89,8 +89,8 @@ def settle(s: Evaluator, edges: Sequence[IncomingEdge], before: State) -> tuple[
         with s.build.detached() as built:
             leaves = returned.leaves(value, layout, edge.state)
         add_to_block(edge.block, built)
-        memories = [edge.state.heap.get(ref, (undefined(MEMORY),)) for ref in written]
-        edge.end.values = [*exported.values(leaves), *[lane(contents[0]) for contents in memories]]
+        tokens = [edge.state.heap.get(ref, (undefined(MEMORY),)) for ref in written]
+        edge.end.values = [*exported.values(leaves), *[lane(contents[0]) for contents in tokens]]
     return exported.result, [*exported.kinds, *[MEMORY] * len(written)], exported.flags
 
 
@@ -120,7 +120,10 @@ def _memories(layout: Layout) -> Iterator[MemoryRef]:
 
 
 def _require_no_copies(s: Evaluator, widths: Widths, returned: Sequence[MemoryRef], before: State) -> None:
-    """Refuse to return a copy that NumPy may have as a view of an argument, or of what is returned as well."""
+    """Refuse to return a copy that NumPy may have as a view of an argument, or of what is returned as well,
+    or whose byte order may be that of an argument."""
+    if not widths.native and any(ref not in before.heap for ref in returned):
+        raise memories.not_native(s, "a new array is returned")
     for ref in returned:
         source = widths.copies.get(ref)
         while source is not None:

@@ -467,4 +467,7 @@ def _is_same(s: Evaluator, a: Abstract, b: Abstract, node: cst.CSTNode) -> bool:
     if isinstance(a, Seq) and isinstance(b, Seq) and a is not b:
         raise s.refuse("flatten/unsupported-expression", "the identity of two tuples", node,
                        why="the twin has their items", help="compare with ==")
+    if isinstance(a, View) and isinstance(b, View) and a is not b:
+        raise s.refuse("flatten/unsupported-expression", "the identity of two arrays", node,
+                       why="arguments may be the same array", help="pass a flag")
     return a is b

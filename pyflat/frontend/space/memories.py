@@ -12,6 +12,7 @@ from typing import Any
 import libcst as cst
 import numpy as np
 
+from pyflat.errors import FlattenError
 from pyflat.frontend.space import numbers as num
 from pyflat.frontend.space import scalars, uint64, unsigned, width_rules
 from pyflat.frontend.state import heap
@@ -62,6 +63,7 @@ def argument(s: Evaluator, shape: ArrayArgument, name: str, params: list[Param],
     for extent in extents:
         s.widths.mark(extent, PYTHON)
     s.widths.narrow |= shape.dtype not in ("f8", "i8")
+    s.widths.native &= shape.native
     return whole(memories[shape.memory], name, shape.dtype, extents, settled=True)
 
 
@@ -497,6 +499,12 @@ def _smaller(s: Evaluator, a: Abstract, b: Abstract) -> Abstract:
 
 
 # --- attributes and iteration
+def not_native(s: Evaluator, what: str, node: cst.CSTNode | None = None) -> FlattenError:
+    """The refusal of what shows the byte order of arrays."""
+    return s.refuse("flatten/not-yet", f"{what}, where arguments have another byte order than the machine", node,
+                    help="pass a.astype(a.dtype.newbyteorder('='))")
+
+
 def attribute(s: Evaluator, owner: View, name: str, node: cst.CSTNode) -> Abstract:
     match name:
         case "shape":
@@ -504,6 +512,8 @@ def attribute(s: Evaluator, owner: View, name: str, node: cst.CSTNode) -> Abstra
         case "ndim":
             return Static(len(owner.extents))
         case "dtype":
+            if not s.widths.native:
+                raise not_native(s, "the dtype of an array", node)
             return Static(np.dtype(owner.dtype))
         case "flat":
             return _flat(s, owner, node)

@@ -59,6 +59,8 @@ class Widths:
         """Arrays that NumPy would make as a copy of others or a view, by how these lie: neither is written."""
         self.narrow = False
         """There are numbers of other dtypes than float64 and int64."""
+        self.native = True
+        """The arguments are in the machine's byte order."""
 
     def mark(self, value: Value, width: Width) -> Value:
         self.known[value] = width

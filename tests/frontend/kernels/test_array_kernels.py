@@ -110,6 +110,59 @@ def test_arguments_may_be_parts_of_one_array(target):
     assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("dtype", [">f8", "unaligned"])
+def test_converted_arguments_that_overlap_are_refused(dtype, target):
+    a = np.zeros(73, np.uint8)[1:].view(float) if dtype == "unaligned" else np.zeros(9, dtype)
+    a[...] = range(9)
+    for one, other in ((a[1:], a[:-1]), (a, a), (a, a[::-1])):
+        with pytest.raises(pyflat.FlattenError, match="overlaps another argument"):
+            pyflat.twin(running, target=target)(one, other)
+    assert a.tolist() == list(range(9))
+
+
+def doubled(a):
+    out = np.zeros_like(a)
+    for i in range(len(a)):
+        out[i] = a[i] * 2
+    return [1, (out, a)]
+
+
+def of_equal_dtypes(a, b):
+    if a.dtype != b.dtype:
+        return None
+    for i in range(len(a)):
+        a[i] += b[i]
+    return a
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_what_shows_the_byte_order_is_refused(target):
+    swapped, plain = np.arange(3).astype(">i8"), np.arange(3)
+    with pytest.raises(pyflat.FlattenError, match="a new array is returned"):
+        pyflat.twin(doubled, target=target)(swapped)
+    for given in ((swapped, plain), (plain, swapped)):
+        with pytest.raises(pyflat.FlattenError, match="the dtype of an array"):
+            pyflat.twin(of_equal_dtypes, target=target)(*given)
+    assert pyflat.twin(of_equal_dtypes, target=target)(plain, plain) is plain
+
+
+def unless_the_same(a, b):
+    if a is b:
+        return "same"
+    for i in range(len(a)):
+        a[i] += b[i]
+    return a is a
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_the_identity_of_two_arguments_is_refused(target):
+    a = np.arange(3.0)
+    for given in ((a, a), (a, a[:]), (a[:0], a[:0]), (a, a + 1)):
+        with pytest.raises(pyflat.FlattenError, match="the identity of two arrays"):
+            pyflat.twin(unless_the_same, target=target)(*given)
+
+
 def fails_at(a, out, k):
     for i in range(len(a)):
         out[i] = 1.0 + a[i]

@@ -17,7 +17,7 @@ import numpy as np
 
 FLOATS, INTS, UNSIGNED = ("float32", "float64"), ("int8", "int16", "int32", "int64"), ("uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTS, *UNSIGNED, *FLOATS)
-LAYOUTS = ("plain", "strided", "reversed", "fortran", "inner", "readonly")
+LAYOUTS = ("plain", "strided", "reversed", "fortran", "inner", "readonly", "swapped")
 """How an array lies in memory; "inner" is a part of a larger one."""
 MODES = ("default", "error", "raise", "ignore", "strict")
 """What becomes of warnings: shown as the filters of the original would, errors, `np.errstate(all="raise")`, ignored, the
@@ -86,6 +86,7 @@ _LAYOUT_TEXT: Mapping[str, Callable[[ArrayInput], str]] = {
     "fortran": lambda a: f"np.asfortranarray({a.made()})",
     "inner": _inner,
     "readonly": lambda a: f"readonly({a.made()})",
+    "swapped": lambda a: f"{a.made()}.astype(np.dtype('{a.dtype}').newbyteorder())",
 }
 
 
