@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyflat.errors import FlattenError, Span
-from pyflat.frontend.space import memories, unsigned
+from pyflat.frontend.space import memories, number_classes, unsigned
 from pyflat.frontend.state import templates
 from pyflat.frontend.state.frames import Evaluator
 from pyflat.frontend.state.kinds import describe, lane
@@ -157,6 +157,8 @@ class _Returned(LoopLayouts):
         return unsigned.residue(self.s, value)
 
     def form(self, value: Abstract, state: State) -> Any:
+        if number_classes.is_without_axes(self.s, value):
+            raise self.refuse("is an array without axes", help="return x[()], the number in it")
         match value:
             case View(whole=True):
                 return Known(self.whole.setdefault(value.array, value))

@@ -49,11 +49,15 @@ def without_axes(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Abstract:
         return value
     if s.joins_have_no_arrays:
         raise _unknown(s, "the class", node)
+    value = s.build.op("select", FALSE, value, value)  # one that was given stays what it was
     if not s.widths.kernel:
-        value = s.build.op("select", FALSE, value, value)  # one that was given stays what it was
         s.widths.as_numpy(s.build, value, own=True)
     s.widths.without_axes.add(value)
     return value
+
+
+def is_without_axes(s: Evaluator, value: Abstract) -> bool:
+    return isinstance(value, WithoutAxes) or isinstance(value, Value) and value in s.widths.without_axes
 
 
 def may_lack_axes(s: Evaluator, value: Abstract) -> bool:

@@ -12,7 +12,17 @@ from typing import Any
 import libcst as cst
 
 from pyflat.errors import FlattenError
-from pyflat.frontend.space import arrays, containers, growing, memories, operators, routines, scratch, whole_arrays
+from pyflat.frontend.space import (
+    arrays,
+    containers,
+    growing,
+    memories,
+    number_classes,
+    operators,
+    routines,
+    scratch,
+    whole_arrays,
+)
 from pyflat.frontend.space.scalars import METHODS
 from pyflat.frontend.state import heap, lookup
 from pyflat.frontend.state.frames import Evaluator
@@ -190,6 +200,9 @@ def _added(s: Evaluator, old: Abstract, node: cst.BaseExpression) -> Abstract:
 
 @per_alternative("old", unless=arrays.is_numeric)
 def _combine(s: Evaluator, opcode: str, old: Abstract, value: Abstract, node: cst.CSTNode) -> Abstract:
+    if number_classes.is_without_axes(s, old) and (s.widths.kernel or list(s.state.locals.values()).count(old) > 1):
+        raise s.refuse("flatten/unsupported-expression", "an array without axes is changed in place", node,
+                       help="write x = x + y, or take the number in it, x[()]")
     if arrays.is_array(old) or isinstance(old, View):
         return operators.in_place(s, opcode, old, value, node)
     in_place = lookup.method_of(old, "__i" + METHODS[opcode][2:])

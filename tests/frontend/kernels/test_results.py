@@ -320,3 +320,28 @@ def test_known_tuples_are_returned_by_every_call(target):
     twin = pyflat.twin(known_tuples, target=target)
     for numbers in ([1.0], [-1.0], [], [2.0]) * 3:
         assert twin(np.array(numbers)) == known_tuples(np.array(numbers))
+
+
+def zero_or_more(a):
+    s = np.zeros(())
+    for x in a:
+        s += x
+    return s + 0.0
+
+
+def first_as_array(a):
+    return 1, np.asarray(a[0])
+
+
+def changed_through_another_name(x):
+    s = np.asarray(x)
+    t = s
+    s += 1.0
+    return float(t)
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_arrays_without_axes_are_neither_changed_in_place_nor_returned(target):
+    for fn, given in ((zero_or_more, np.ones(3)), (first_as_array, np.ones(3)), (changed_through_another_name, 2.0)):
+        with pytest.raises(pyflat.FlattenError, match="an array without axes"):
+            pyflat.twin(fn, target=target)(given)
