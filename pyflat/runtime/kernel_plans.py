@@ -29,7 +29,7 @@ from pyflat.ir.kernel_results import (
 )
 from pyflat.ir.types import MEMORY
 from pyflat.runtime.interfaces import Calls
-from pyflat.runtime.kernels import Version
+from pyflat.runtime.kernels import Version, overlap
 from pyflat.runtime.plan_entries import MISS, OURS, Conditions, Entry, Recipe
 from pyflat.runtime.settings import Options, Settings, in_force, resolve
 from pyflat.runtime.shown_warnings import warnings_may_raise
@@ -77,6 +77,7 @@ def recipe(caller: Calls, version: Version, given: Mapping[str, Any], settings: 
     if not parameters.takes_out:
         unfit.append("out is not None")
     same = list(text.same_outside(kernel.guards, any(value is NOT_GIVEN for value in given.values())))
+    same += [f"not {text.constant(overlap)}({name}, {text.object(array)})" for name, array in kernel.changeable]
     if version.depends_on_filters or watch != any(how != "ignore" for how in np.geterr().values()):
         module = text.constant(warnings)
         same += [f"{module}.filters == {text.object(list(warnings.filters))}",

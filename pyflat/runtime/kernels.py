@@ -404,7 +404,8 @@ class Kernels:
         kernel, errors = version.kernel, np.geterr()
         if kernel.in_c_order:
             _require_order(kernel, given)
-        if errors["under"] != "ignore":  # which nothing here looks for
+        if errors["under"] != "ignore" or any(overlap(given[name], array) for name, array in kernel.changeable):
+            # underflow is nothing that is looked for here
             self._count(0, 1, 0)
             return original()
         if version.runs and version.rival.makes(given):

@@ -16,6 +16,9 @@ from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from pyflat.analysis.kernels import Argument, Kernel
 from pyflat.analysis.made_arrays import made_arrays
@@ -89,6 +92,12 @@ class SourceKernel(Kernel):
 
     captured: Captured
     guards: Guards
+
+    @cached_property
+    def changeable(self) -> list[tuple[str, Any]]:
+        """Arguments that are written, and captured arrays: a call for which they overlap is the original's."""
+        captured = [reading.value for reading in self.guards.readings() if isinstance(reading.value, np.ndarray)]
+        return [(name, array) for name in self.written for array in captured]
 
     @cached_property
     def in_c_order(self) -> frozenset[str]:

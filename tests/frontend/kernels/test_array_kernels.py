@@ -284,3 +284,23 @@ def test_a_refused_kernel_says_why_it_is_one(options, use):
     with pytest.raises(pyflat.FlattenError) as said:
         pyflat.twin(digits, arrays="number", **options)(np.ones(2))
     assert not said.value.diagnostic.notes
+
+
+STEPS, HELD = np.arange(6.0), type("Held", (), {"steps": np.arange(6.0)})
+
+
+def stepped(a):
+    for i in range(1, len(a)):
+        a[i] = a[i - 1] + STEPS[i] * HELD.steps[-i]
+    return STEPS[2]
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+def test_captured_arrays_may_be_written_as_arguments(target):
+    twin, seen = pyflat.twin(stepped, target=target), {stepped: [], None: []}
+    others = [np.ones(6)] * 8
+    for fn in seen:
+        for a in [*others, STEPS, STEPS[::-1], *others, STEPS[1:], HELD.steps, np.ones(3)]:
+            STEPS[:] = HELD.steps[:] = range(6)
+            seen[fn].append(((fn or twin)(a.copy() if a.base is None and a is others[0] else a), STEPS.tolist(), a.tolist()))
+    assert seen[stepped] == seen[None]
