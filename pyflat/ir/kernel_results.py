@@ -47,7 +47,8 @@ class ConstantResult:
 @dataclass(frozen=True, slots=True)
 class NumberResult:
     """A number of one of these dtypes of NumPy's, or Python's (None, the last). Its leaves are the number, and for each
-    dtype but the last whether it has this one. `unsigned`: an int of [0, 2**64), which comes as the signed one."""
+    dtype but the last whether it has this one. `unsigned`: an int of [0, 2**64), which comes as the signed one,
+    as one of uint64 does."""
 
     kind: Kind
     dtypes: tuple[str | None, ...]
@@ -143,7 +144,7 @@ def made(result: Result, leaves: Iterator[Any], arrays: Mapping[str, Any]) -> An
         case NumberResult():
             value, *flags = islice(leaves, result.leaves())
             dtype = next((dtype for dtype, flag in zip(result.dtypes, flags, strict=False) if flag), result.dtypes[-1])
-            if result.unsigned:
+            if result.unsigned or dtype == "u8":
                 value %= 2**64
             return value if dtype is None else np.dtype(dtype).type(value)
         case ArrayResult():

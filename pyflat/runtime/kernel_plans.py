@@ -155,7 +155,8 @@ class _Results:
         dtype, *others = dtypes
         if dtype is None:
             return value
-        numpy = f"{self._text.constant(np.dtype(dtype).type)}({value})"
+        bits = f"{value} & {2**64 - 1}" if dtype == "u8" else value
+        numpy = f"{self._text.constant(np.dtype(dtype).type)}({bits})"
         if not others:
             return numpy
         flag = self._given(next(self._numbers))

@@ -149,7 +149,8 @@ class _Returned(LoopLayouts):
         return False
 
     def meet(self, a: Any, b: Any) -> bool:
-        return super().meet(a, b) and isinstance(a, Bits) is isinstance(b, Bits)
+        return super().meet(a, b) and isinstance(a, Bits) is isinstance(b, Bits) and (
+            not isinstance(a, Bits) or a.width == b.width)
 
     def bits(self, value: Abstract, form: Bits) -> Value:
         if isinstance(value, Unsigned) and value.outside is not FALSE:
@@ -212,7 +213,7 @@ class _Exported:
             case Number():
                 return self._number(form.kind, form.width)
             case Bits():
-                return self._number(INT, form.width, unsigned=True)
+                return self._number(INT, form.width, unsigned=form.width == PYTHON)
             case Known(value=View() as view):
                 return ArrayResult(view.array, None, len(view.extents))
             case Known(value=Static() as known):

@@ -94,11 +94,12 @@ def from_int(s: Evaluator, value: Abstract) -> Unsigned | None:
     return Unsigned(number, FALSE if is_natural(number) else s.build.op("lt", number, const(0)))
 
 
-def carried(s: Evaluator, value: Abstract, *, known: bool) -> Value:
+def carried(s: Evaluator, value: Abstract, *, known: bool, mixed: bool) -> Value:
     """The bits of an int that a loop carries. A kernel's ints of several dtypes have a width that says how to read
     them."""
     if s.widths.kernel:
-        if isinstance(value, Static) and value.value > INT_MAX:
+        if isinstance(value, Static) and value.value > INT_MAX or (
+                mixed and isinstance(value, Unsigned) and s.widths.of(value.bits) == PYTHON):
             raise s.refuse("flatten/mixed-join", "an int of Python's from 2**63 on becomes a NumPy scalar in a loop",
                            help="start with a scalar: np.uint64(...)")
         return residue(s, value)

@@ -303,7 +303,7 @@ class LoopLayouts(Layouts):
         return super().leaves(value, layout, state)
 
     def bits(self, value: Abstract, form: Bits) -> Value:
-        return unsigned.carried(self.s, value, known=form.exact)
+        return unsigned.carried(self.s, value, known=form.exact, mixed=form.width > PYTHON)
 
     def holds(self, option: Layout, value: Abstract, state: State) -> bool:
         if isinstance(option.form, Pieces):

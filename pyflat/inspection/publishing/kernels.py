@@ -118,7 +118,8 @@ def _written(result: Result, leaves: Iterator[str], places: dict[str, str]) -> s
             return repr(value)
         case NumberResult():
             number, *tags = [next(leaves) + " % 2**64" * (not k and result.unsigned) for k in range(result.leaves())]
-            made = [number if dtype is None else f"np.dtype({dtype!r}).type({number})" for dtype in result.dtypes]
+            made = [number if dtype is None else f"np.dtype({dtype!r}).type({number}{' % 2**64' * (dtype == 'u8')})"
+                    for dtype in result.dtypes]
         case ArrayResult(array=name, axes=axes, rank=rank):
             bounds = ", ".join(next(leaves) for _ in range(result.leaves()))
             return places[name] if axes is None else f"part({places[name]}, [{bounds}], {rank}, {axes})"

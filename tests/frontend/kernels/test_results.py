@@ -345,3 +345,20 @@ def test_arrays_without_axes_are_neither_changed_in_place_nor_returned(target):
     for fn, given in ((zero_or_more, np.ones(3)), (first_as_array, np.ones(3)), (changed_through_another_name, 2.0)):
         with pytest.raises(pyflat.FlattenError, match="an array without axes"):
             pyflat.twin(fn, target=target)(given)
+
+
+def last_of_counts(a):
+    s, p = a[0], a[-1]
+    for i in range(len(a)):
+        s, p = 2 - i, s
+    return s, p
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
+def test_negative_ints_of_pythons_that_follow_numbers_of_uint64(size, target):
+    numbers = np.array([2**64 - 1, 7, 2**63, 0, 1, 2**64 - 2][:size], np.uint64)
+    twin = pyflat.twin(last_of_counts, target=target)
+    for _ in range(20):
+        wanted, got = last_of_counts(numbers), twin(numbers)
+        assert [(type(x), x) for x in got] == [(type(x), x) for x in wanted]
