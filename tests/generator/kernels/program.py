@@ -238,6 +238,7 @@ def _exchanged(seed: int, scope: Scope) -> Lines:
     for _ in range(r.choice((2, 3, 4))):
         one, other = r.sample(names, 2)
         line = r.choice((f"{one}, {other} = {other}, {one}", f"{one} = e", f"{one} = -{other}",
+                         f"{one} = {r.choice(('-7', f'2 - len({array.name})'))}",
                          f"{one} = {r.choice(('min', 'max'))}(e, 0)"))
         test = r.choice(("e < 2", f"e < {one}", f"{one} < {other}"))
         body += [line] if r.random() < 0.4 else [f"if {test}:", *indented([line])]
