@@ -120,7 +120,9 @@ def _kind(s: Evaluator, value: Abstract, node: cst.CSTNode) -> Kind | None:
         known = type(value.value)
         return {float: FLOAT, bool: BOOL}.get(known, INT if known is int and _is_small_int(value) else None)
     if isinstance(value, Unsigned):
-        return INT
+        if not s.widths.kernel:
+            return INT
+        value = value.bits
     if not isinstance(value, Value) or not s.may_be_numpy(value):
         return numeric_kind(value)
     if s.is_numpy(value):

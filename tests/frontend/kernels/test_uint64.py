@@ -231,3 +231,16 @@ def below_zero(a, out):
 def test_a_negative_int_beside_uint64_is_an_overflow_error(target):
     checked(below_zero, target, f"{MANY}, np.zeros(9, np.uint64)")
     checked(below_zero, target, "np.arange(5, dtype=np.uint64), np.zeros(9, np.uint64)")
+
+
+def products(a, b):
+    return sum(x * y for x, y in zip(a, b, strict=False))
+
+
+@pytest.mark.parametrize("target", ["numpy", "numba"])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_sum_of_numbers_of_uint64_is_one(size, target):
+    a = np.arange(size).astype(np.uint64) + np.uint64(2**63)
+    with np.errstate(all="ignore"):
+        wanted, got = products(a, a), pyflat.twin(products, target=target)(a, a)
+    assert (type(got), got) == (type(wanted), wanted)
