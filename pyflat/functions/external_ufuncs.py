@@ -33,12 +33,12 @@ def find(name: str) -> np.ufunc:
 
 
 def loop_for(ufunc: np.ufunc, types: Sequence[type]) -> str | None:
-    """The loop that NumPy chooses for Python's int, float and complex; None where that is no loop over int64, float64
-    and complex128 that gives one float64 or complex128."""
+    """The loop that NumPy chooses for Python's bool, int, float and complex; None where that is no loop over int64,
+    float64 and complex128 that gives one float64 or complex128."""
     if ufunc.nout != 1 or ufunc.nin != len(types) or ufunc.signature is not None:
         return None
     try:
-        dtypes = ufunc.resolve_dtypes((*types, None))
+        dtypes = ufunc.resolve_dtypes((*(np.dtype(bool) if each is bool else each for each in types), None))
     except (TypeError, KeyError):
         return None
     letters = "".join(dtype.char for dtype in dtypes)

@@ -11,7 +11,7 @@ from pyflat.frontend.state.kinds import complex_parts, lane, numeric_kind
 from pyflat.frontend.state.values import Abstract, Arguments, Complex, Static
 from pyflat.functions import external_ufuncs, ufunc_interface
 from pyflat.ir.nodes import Value
-from pyflat.ir.types import FLOAT, INT
+from pyflat.ir.types import BOOL, FLOAT, INT
 
 
 def call(s: Evaluator, ufunc: np.ufunc, arguments: Arguments, node: cst.CSTNode) -> Abstract:
@@ -45,7 +45,7 @@ def _type(value: Abstract) -> type | None:
     if complex_parts(value) is not None:
         return complex
     kind = numeric_kind(value)
-    return None if kind is None else float if kind is FLOAT else int
+    return None if kind is None else {FLOAT: float, BOOL: bool}.get(kind, int)
 
 
 def _operands(s: Evaluator, value: Abstract, letter: str) -> list[Value]:

@@ -50,6 +50,13 @@ def test_every_lane_has_scipys_bits(fn, target):
     check(fn, target)
 
 
+def test_bools_have_the_loop_that_numpy_chooses():
+    truths = np.array([True, False])
+    assert pyflat.twin(lambda x: special.erf(x))(truths).tolist() == special.erf(truths).tolist()
+    with pytest.raises(pyflat.FlattenError, match="spacing has no loop"):  # a float16, of a bool
+        pyflat.twin(lambda x: np.spacing(x))(truths)
+
+
 @pytest.mark.parametrize("target", ["numpy", "numba"])
 @pytest.mark.parametrize("ext", [0, 1, 3])
 @pytest.mark.parametrize("tck", SPLINES, ids=lambda tck: f"degree {tck[2]}")
