@@ -103,9 +103,10 @@ def test_overlapping_arguments_share_memory():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts_hold_the_values(layout):
     array, = Inputs((("a", ArrayInput("int16", (2, 3), (1, 2, 3, 4, 5, 6), layout)),)).arguments()
-    assert array.dtype == np.int16 and array.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert array.dtype.newbyteorder("=") == np.int16 and array.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert array.dtype.isnative == (layout != "swapped")
     assert array.flags.writeable == (layout != "readonly")
-    assert array.flags.c_contiguous == (layout in {"plain", "readonly"})
+    assert array.flags.c_contiguous == (layout in {"plain", "readonly", "swapped"})
 
 
 # --- the oracle

@@ -147,7 +147,7 @@ def test_the_argument_is_named(name, target):
     ("sparse tensor", "pyflat.targets.xp.function(f, torch)"), ("ufloat", "x.nominal_value"),
     ("pint Quantity", "x.magnitude"), ("pandas NA", "float('nan')"), ("Decimal", "static='x'"), ("range", "np.asarray(x)"),
     ("str", "float(x)"), ("none", "tests for it"), ("set", "sorted(x)"), ("generator", "np.fromiter(x, float)"),
-    ("date", "x.toordinal()"), ("function", "what it returns"), ("dict", "f(**x)"), ("masked", "x.filled"),
+    ("date", "x.toordinal()"), ("function", "pass its result"), ("dict", "f(**x)"), ("masked", "x.filled"),
 ])
 def test_the_way_that_works_is_named(name, way):
     with pytest.raises(TypeError) as caught:

@@ -68,7 +68,7 @@ def test_arrays_of_dask_stay_lazy(days):
 
 
 def test_what_does_not_fit_names_the_argument(days):
-    with pytest.raises(ValueError, match="argument 'height' has the dimensions .'q', 'day', 'x'., and no 'y'"):
+    with pytest.raises(ValueError, match="argument 'height' has the dimensions .'q', 'day', 'x'., but not 'y'"):
         differences.flat(days.rename(y="q"))
     for wrong, text in (({"height": "y"}, "2 core dimensions"), ({"out": ("y", "x")}, "no such input")):
         with pytest.raises(ValueError, match=text):

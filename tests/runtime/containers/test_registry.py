@@ -168,5 +168,5 @@ def test_arrays_that_a_kernel_cannot_write_are_refused_with_what_to_pass():
     jnp, pd = pytest.importorskip("jax.numpy"), pytest.importorskip("pandas")
     with pytest.raises(TypeError, match=r"argument 'a' is a jax.*np\.array\(a\)"):
         pyflat.twin(doubled)(jnp.arange(3.0), 3)
-    with pytest.raises(ValueError, match=r"read-only: doubled_flat writes into 'a'; np\.array\(a\) is a copy"):
+    with pytest.raises(ValueError, match=r"read-only: doubled_flat writes into 'a'; pass a copy, np\.array\(a\)"):
         pyflat.twin(doubled)(pd.Series([1.0, 2.0, 3.0]), 3)

@@ -162,6 +162,6 @@ def test_an_interrupt_in_numpy_ends_the_call(monkeypatch):
 
     twin, a = pyflat.twin(turned, target="numba"), np.arange(5.0)
     twin(a, np.zeros(5))
-    monkeypatch.setattr(routines, "np", SimpleNamespace(ascontiguousarray=interrupted))
+    monkeypatch.setattr(routines, "np", SimpleNamespace(ascontiguousarray=interrupted, errstate=np.errstate))
     with pytest.raises(KeyboardInterrupt):
         twin(a, np.zeros(5))
