@@ -94,6 +94,13 @@ def alternatives_that_capture(x):
         return -1.0
 
 
+def alternatives_at_other_places(x):
+    match (x, x - 1):
+        case (0.0, y) | (y, 0.0) | (y, 1.0):
+            return y * 10.0
+    return 5.0
+
+
 def alternatives_with_other_parts(x):
     match _Point(x, x - 1), {"k": x, "m": 2.0}:
         case (_Point(1.0, y=v), {**r}) | (_Point(v, 0.5), {"k": _, **r}) | ({"k": v}, {**r}):
