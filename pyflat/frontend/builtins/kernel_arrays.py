@@ -81,8 +81,8 @@ def call(s: Evaluator, fn: Any, arguments: Arguments, node: cst.CSTNode) -> Abst
 
 
 def of_known_dtype(s: Evaluator, fn: Any, arguments: Arguments, made: Abstract, node: cst.CSTNode) -> Abstract:
-    """What a function of NumPy's that is no ufunc gives. Most know numbers of float64, int64 and bool only, and would
-    say so of what they make of others."""
+    """`made`, the result of a NumPy function that is not a ufunc. Most handle float64, int64 and bool only, and mark
+    their results as these; of numbers of other dtypes that would be wrong."""
     widths = s.widths
     if not widths.narrow or isinstance(fn, np.ufunc) or fn in _COUNTS or "dtype" in arguments.named:
         return made
