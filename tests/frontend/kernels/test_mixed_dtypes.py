@@ -174,11 +174,11 @@ def test_rows_are_unpacked(target):
 
 CHOICES = [f"np.where(a[i] > b[i], {x}, {y})" for x in ("a[i]", "0.1", "2") for y in ("b[i]", "a[i]", "0.1", "1")]
 LISTS = [f"np.{name}([a[i], b[i], a[0]])" for name in ("max", "min", "sum", "prod", "mean", "median", "std", "nansum")]
-SINGLE = [f"np.{name}(a[i])" for name in (
+SINGLE = ["np.clip(a[i], -1, 2)", *(f"np.{name}(a[i])" for name in (
     "sum", "max", "mean", "std", "median", "nansum", "cumsum", "ravel", "nan_to_num", "round", "fix", "sinc", "count_nonzero",
-    "zeros_like", "clip")]
-SINGLE[-1] = "np.clip(a[i], -1, 2)"
-METHODS = ["a[i].max() + a[i].round(1).squeeze()[()]", "a[i].mean()", "a[i][a[i] > 1].size", "a[i][a[i] > 0.5][0:1].sum()", "a[i][b[i] >= 0][0]"]
+    "zeros_like"))]
+METHODS = ["a[i].max() + a[i].round(1).squeeze()[()]", "a[i].mean()", "a[i][a[i] > 1].size", "a[i][a[i] > 0.5][0:1].sum()",
+           "a[i][b[i] >= 0][0]"]
 
 
 def _kernel(expression, tmp_path):
