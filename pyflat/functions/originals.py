@@ -153,16 +153,15 @@ def keep_own() -> None:
     if replacements() and not replaced_builtin():
         _import_all()
     imported = len(sys.modules), next(reversed(sys.modules))
-    if imported == _imported.get(PACKAGE):  # going through some thousand modules takes 2 ms
+    if imported == _imported.get(PACKAGE):  # going through some thousand modules takes 3 ms
         return
-    _imported[PACKAGE] = imported
     ours = [module for label, module in list(sys.modules.items()) if label[:7] in ("pyflat", "pyflat.")]
     for module in ours:
         for name, home in _READ.items():
             if vars(module).get(name) is sys.modules.get(home, module):
                 setattr(module, name, _own_copy(home))
-        if getattr(module.__spec__, "_initializing", False):  # its own imports may be still to come
-            _imported.clear()
+    if not any(getattr(module.__spec__, "_initializing", False) for module in ours):  # whose imports are still to come
+        _imported[PACKAGE] = imported
 
 
 _imported: dict[str, tuple[int, str]] = {}
